@@ -37,7 +37,7 @@ Decimal = Annotated[str, typer.Option(help="what is written before decimals")]
 Thousands = Annotated[str | None, typer.Option(help="what is written between thousands")]
 Encoding = Annotated[str, typer.Option(help="encoding of text, as latin-1")]
 
-
+TOO_LARGE = (MemoryError, RecursionError)
 #: A number that is no year, which may be a name.
 FRACTION = r"[-+]?\d*\.\d+(e[-+]?\d+)?"
 #: Parameters that errors of the library name, as they are typed here.
@@ -63,8 +63,9 @@ def errors_in_words() -> Iterator[None]:
     except UnicodeDecodeError as error:
         typer.echo(f"error: the text is not {error.encoding}: give --encoding, as latin-1", err=True)
         raise typer.Exit(1) from None
-    except (ValueError, TypeError, OSError, DivergenceError, ImportError) as error:
-        typer.echo(f"error: {as_typed(str(error))}", err=True)
+    except (ValueError, TypeError, OSError, DivergenceError, ImportError, *TOO_LARGE) as error:
+        kind = "the model is too large for this machine: " * isinstance(error, TOO_LARGE)
+        typer.echo(f"error: {kind}{as_typed(str(error))}", err=True)
         raise typer.Exit(1) from None
 
 
@@ -292,6 +293,7 @@ def watch(
 
 def open_or_stdin(path: str, encoding: str) -> Any:
     """A file of text, or standard input, which stays open."""
+    TextFormat(encoding=encoding).refuse_unknown_encoding()
     if path != "-":
         return open(path, encoding=encoding)
     if encoding != "utf-8" and isinstance(sys.stdin, io.TextIOWrapper):

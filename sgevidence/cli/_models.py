@@ -2,14 +2,16 @@
 
 import re
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..effects import Factor, resolved, response_of
 from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
-from ..rows import KNOWN, TextFormat, kind_of_text
+from ..rows import KNOWN, TextFormat, files_of, kind_of_text
+
+#: Endings of files of text.
+TEXT_FILES = (".csv", ".txt", ".tsv")
 
 
 class FrameRows(NamedTuple):
@@ -131,12 +133,21 @@ def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple[str, ...]
 
 
 def read_frame(data: str, text: TextFormat) -> Any:
-    """A file as a pandas frame, whose text is levels; ImportError tells what installs pandas."""
+    """A file as a pandas frame, whose text is levels; ImportError tells what installs pandas.
+
+    As --target reads it: a file that is here, with names that differ, whose missing values Arrow knows.
+    """
     try:
         import pandas
+        import pyarrow.csv
+        import pyarrow.feather
+        import pyarrow.parquet
     except ImportError as error:
         raise ImportError("--formula needs pandas and formulae: pip install pandas formulae") from error
+    (path, *others) = files_of(data)
+    text.refuse_unknown_encoding()
     options = text._replace(thousands=None)._asdict()
+    options |= dict(keep_default_na=False, na_values=pyarrow.csv.ConvertOptions().null_values)
     readers: dict[str, Any] = {
         ".csv": partial(pandas.read_csv, **options | {"sep": text.sep or ","}),
         ".txt": partial(pandas.read_csv, **options | {"sep": text.sep or ","}),
@@ -144,10 +155,16 @@ def read_frame(data: str, text: TextFormat) -> Any:
         ".parquet": pandas.read_parquet,
     }
     readers |= dict.fromkeys([".arrow", ".feather"], pandas.read_feather)
-    suffix = Path(data).suffix
-    if suffix not in readers:
+    if others or path.suffix not in readers:
         raise ValueError(f"--formula reads one file that ends in {sorted(readers)}, got {data}")
-    frame = readers[suffix](data)
+    names = text.names(str(path)) if path.suffix in TEXT_FILES else []
+    if path.suffix == ".parquet":
+        names = pyarrow.parquet.read_schema(path).names
+    if path.suffix in (".arrow", ".feather"):
+        names = pyarrow.feather.read_table(path, memory_map=True).schema.names
+    if twice := sorted({name for name in names if names.count(name) > 1}):  # which pandas would number
+        raise ValueError(f"several columns are named {twice[0]!r}: give each a name of its own")
+    frame = readers[path.suffix](path)
     if text.thousands is not None:  # pandas takes 1.12.2020 for a number
         for name in frame.columns[[not pandas.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
             frame[name] = with_thousands(frame[name], text)

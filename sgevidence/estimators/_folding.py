@@ -123,7 +123,7 @@ def _learn(
 
 def _levels_shown(estimator: Any, collection: Collection) -> list[Part]:
     """Rows of all levels that columns have, by which the first call knows them."""
-    if not get_tags(estimator).input_tags.categorical:
+    if not (get_tags(estimator).input_tags.categorical or getattr(estimator, "_has_terms", False)):
         return []
     return [part for part in collection.each(LevelTaker(light(estimator))) if num_samples(part.X)]
 

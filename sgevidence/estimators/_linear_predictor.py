@@ -10,7 +10,7 @@ import numpy as np
 from .._compat import Interval
 from ..history import Rows
 from ..rows import column_indices, validated
-from ..units import LINK_SCALE, CodedUnits, Fold, Units
+from ..units import LINK_SCALE, CodedUnits, Fold, Units, fold_of_numbers
 from ._base import EvidenceEstimator
 from ._conditional import ConditionalEstimator
 from ._effects import effects_table, variance_shares
@@ -133,6 +133,13 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
             return read_columns(self, X, False)
         return self._used(super()._columns_of(X))
 
+    def _first_of_levels(self, X: Any) -> np.ndarray:
+        """Numbers of rows that show all levels of the columns of terms; this copy learns nothing."""
+        read = read_columns(self, X, True)
+        codes = read[:, read.shape[1] - len(self._read.levels) :]
+        found = [np.unique(column, return_index=True)[1] for column in codes.T]
+        return np.unique(np.concatenate([[0], *found])).astype(int)
+
     @property
     def _fits_intercept(self) -> bool:
         return bool(self.fit_intercept)  # type: ignore[attr-defined]
@@ -154,7 +161,8 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         if not self._has_terms:
             return super()._take_units(rows, may_wait, fold)
-        known = super()._take_units(plain_rows(self, rows), may_wait, fold)
+        plain = fold and fold_of_numbers(fold, len(self.columns_), self._read.n_apart)  # type: ignore
+        known = super()._take_units(plain_rows(self, rows), may_wait, plain)
         if known:
             self._units = coded(self, rows, self._units, self._kind)  # type: ignore[assignment]
         else:

@@ -58,7 +58,7 @@ class LevelTaker:
 
     def __call__(self, number: int, part: Part) -> Part:
         kept = positive(part)
-        X = take_rows(arrays_of(part)[0], kept)
+        X = take_rows(part.X, kept)
         indices = kept[self.estimator._first_of_levels(X)] if len(kept) else kept
         return Part(*(take_rows(column, indices) for column in part))
 

@@ -19,6 +19,8 @@ import importlib
 import io
 import json
 import os
+import re
+import stat
 import uuid
 import zipfile
 from pathlib import Path
@@ -36,6 +38,8 @@ MAGIC = b"sgevidence-state "
 #: Number of the layout above and of the modules that files name; another layout gets another number.
 STATE = 2
 DIGEST = 64  #: hex digits of SHA-256
+#: Hex digits in the name of a file that is being written.
+DIGITS_OF_PART = 8
 #: Characters of a state number, or of a version.
 MAX_DIGITS = 64
 
@@ -164,10 +168,16 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _locked_part(path: Path) -> tuple[Path, BinaryIO]:
-    """A new file beside ``path`` that no other process takes for one that nobody will finish."""
+    """A new file beside ``path`` that no other process takes for one that nobody will finish.
+
+    Whoever may not read the file at ``path`` may not read the new one, either.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     while True:
-        part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-        file = open(part, "xb")
+        part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:DIGITS_OF_PART]}.part")
+        file = open(part, "xb", opener=None if mode is None else _private)
+        if mode is not None:
+            os.chmod(part, mode)
         with contextlib.suppress(OSError):  # some file systems have no locks
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -176,15 +186,24 @@ def _locked_part(path: Path) -> tuple[Path, BinaryIO]:
         file.close()
 
 
+def _private(path: str, flags: int) -> int:
+    """Open a file that nobody else may read."""
+    return os.open(path, flags, 0o600)
+
+
 def _remove_unfinished(path: Path) -> None:
-    """Parts of processes that were killed."""
+    """Parts of processes that were killed, and nothing else, whatever its name."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{DIGITS_OF_PART}}}\.part")
     with contextlib.suppress(OSError):
         for part in path.parent.iterdir():
-            if part.name.startswith(f".{path.name}.") and part.name.endswith(".part"):
-                with contextlib.suppress(OSError), open(part, "rb") as file:
-                    if fcntl is not None:
-                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        part.unlink()
-                if fcntl is None:
-                    with contextlib.suppress(OSError):
-                        part.unlink()
+            if not name.fullmatch(part.name) or not stat.S_ISREG(part.lstat().st_mode):
+                continue
+            with contextlib.suppress(OSError), open(part, "rb") as file:
+                if not MAGIC.startswith(file.read(len(MAGIC))):
+                    continue
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    part.unlink()
+            if fcntl is None:
+                with contextlib.suppress(OSError):
+                    part.unlink()

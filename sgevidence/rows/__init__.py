@@ -12,6 +12,7 @@ from ._collections import (
     refuse_unknown_sizes,
     together,
 )
+from ._file_columns import files_of
 from ._input import (
     KNOWN,
     WithKnown,
@@ -69,6 +70,7 @@ __all__ = [
     "declared_levels",
     "decoded",
     "fingerprint",
+    "files_of",
     "first_of_levels",
     "generator",
     "given_levels",

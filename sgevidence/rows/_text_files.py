@@ -1,5 +1,6 @@
 """Text files of rows: how they write numbers, the column that numbers rows, and a cell that is text."""
 
+import codecs
 import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -21,6 +22,17 @@ class TextFormat(NamedTuple):
     thousands: str | None = None
     encoding: str = "utf-8"
 
+    def refuse_unknown_encoding(self) -> None:
+        """ValueError on a name that no encoding has."""
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError as error:
+            raise ValueError(f"{error}: give encoding=, as 'latin-1'") from None
+
+    def names(self, path: str) -> list[str]:
+        """Names of the columns of a file; ValueError if two have one name, or its rows are not text."""
+        return self._read_schema([path]).schema.names
+
     def dataset(
         self,
         paths: Sequence[str],
@@ -35,13 +47,8 @@ class TextFormat(NamedTuple):
         or be labels, of which no digit must be lost.
         """
         pa = pyarrow()
-        try:
-            found = self._opened(paths, {})
-            names = found.schema.names
-        except UnicodeDecodeError:
-            raise ValueError(f"the text is not {self.encoding}: give encoding=, as 'latin-1'") from None
-        except pa.ArrowInvalid as error:
-            raise ValueError(self._parse_words(paths[0], str(error))) from None
+        found = self._read_schema(paths)
+        names = found.schema.names
         skipped = {target, *factors, *row_names(found)} if columns is None else {target, *factors}
         numbers = [name for name in names if name not in skipped and (columns is None or name in columns)]
         truths = {name for name in numbers if found.schema.field(name).type == pa.bool_()}
@@ -55,6 +62,18 @@ class TextFormat(NamedTuple):
             return self._opened(paths, types), unread
         except pa.ArrowInvalid as error:
             raise ValueError(self.first_text(paths[0], numbers) or str(error)) from None
+
+    def _read_schema(self, paths: Sequence[str]) -> Any:
+        """The files as a data set of the types that their first rows show."""
+        self.refuse_unknown_encoding()
+        try:
+            found = self._opened(paths, {})
+            found.schema.names  # noqa: B018 - decodes them
+            return found
+        except UnicodeDecodeError:
+            raise ValueError(f"the text is not {self.encoding}: give encoding=, as 'latin-1'") from None
+        except pyarrow().ArrowInvalid as error:
+            raise ValueError(self._parse_words(paths[0], str(error))) from None
 
     def _is_grouped(self, found: Any, name: str) -> bool:
         """Whether the first rows of a column of text are numbers with separated thousands."""

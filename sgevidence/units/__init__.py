@@ -1,6 +1,6 @@
 """Units that priors are stated in: taken from the first rows, held, and watched."""
 
-from ._coded_units import CodedUnits, in_units, numbers_alone
+from ._coded_units import CodedUnits, fold_of_numbers, in_units, numbers_alone
 from ._intercepts import LINK_SCALE, class_centers, intercept_center
 from ._unit_watch import LEFT_UNITS, UnitWatch, wild
 from ._units import MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown, refuse_few
@@ -16,6 +16,7 @@ __all__ = [
     "Units",
     "UnitsUnknown",
     "class_centers",
+    "fold_of_numbers",
     "in_units",
     "intercept_center",
     "refuse_few",

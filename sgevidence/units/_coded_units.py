@@ -5,13 +5,14 @@ model sees the columns of a layout in the place of all but the last two.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..effects import Coding, RelativeLayout, divisors, fixed_effects, group_effects
 from ..history import Rows
-from ._units import Units
+from ._units import Fold, Units
 
 
 class CodedUnits(NamedTuple):
@@ -82,6 +83,19 @@ class CodedUnits(NamedTuple):
 def numbers_alone(rows: Rows, p: int, n_apart: int) -> Rows:
     """Rows without what has no units: columns of splines, and numbers of levels."""
     return replace(rows, X=np.concatenate([rows.X[:, :p], rows.X[:, p + n_apart :]], axis=1))
+
+
+def fold_of_numbers(fold: Fold, p: int, n_apart: int) -> Fold:
+    """A fold whose functions are given rows without what has no units."""
+    return partial(_fold_of_numbers, fold, p, n_apart)
+
+
+def _fold_of_numbers(fold: Fold, p: int, n_apart: int, function: Any) -> Any:
+    return fold(partial(_of_numbers, p, n_apart, function))
+
+
+def _of_numbers(p: int, n_apart: int, function: Any, rows: Rows) -> Any:
+    return function(numbers_alone(rows, p, n_apart))
 
 
 def in_units(units: Units, X: np.ndarray, n_apart: int) -> np.ndarray:

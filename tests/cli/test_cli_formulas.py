@@ -4,6 +4,9 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 from sgevidence import BayesianGLM, BayesianLinearRegression
@@ -63,3 +66,64 @@ def test_families_offsets_and_missing_values(run, table, tmp_path):
 def test_errors_are_one_line(run, words, message):
     out = run(*words)
     assert out.exit_code == 1 and message in out.output and len(out.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "txt", "parquet", "feather"])
+def test_formulas_read_what_a_target_is_read_from(ending, run, table, tmp_path, monkeypatch):
+    """No address of the net, no two columns of one name, no unnamed column, and missing values of Arrow."""
+    from sgevidence.cli._app import app
+
+    def error_of(*words):
+        out = testing.CliRunner().invoke(app, ["compare", *map(str, words)])
+        assert out.exit_code == 1 and len(out.output.splitlines()) == 1, out.output
+        return out.output
+
+    for address in (
+        f"http://127.0.0.1:9/rows.{ending}",
+        f"file://{tmp_path}/rows.{ending}",
+        "s3://a/rows.csv",
+    ):
+        for options in (["--formula", "y ~ x"], ["--target", "y"]):
+            assert "there is no file or folder" in error_of(address, *options)
+    path = tmp_path / f"double.{ending}"
+    sep = "\t" if ending == "tsv" else ","
+    if ending in ("csv", "tsv", "txt"):
+        path.write_text(f"x{sep}x{sep}y\n" + "".join(f"{k}{sep}{k % 3}{sep}{k % 5}\n" for k in range(30)))
+    else:
+        columns = pyarrow.table([[1.0, 2.0, 4.0]] * 3, names=["x", "x", "y"])
+        write = {"parquet": pyarrow.parquet.write_table, "feather": pyarrow.feather.write_feather}[ending]
+        write(columns, path)
+    assert "several columns are named 'x'" in error_of(path, "--formula", "y ~ x")
+    if ending in ("csv", "tsv", "txt"):
+        path.write_text(f"x{sep}y\n" + "".join(f"{k}{sep}{k % 3}{sep}{k % 5}\n" for k in range(30)))
+        for options in (["--formula", "y ~ x"], ["--target", "y"]):
+            assert "Expected 2 columns, got 3" in error_of(path, *options)
+        levels = ["None", "<NA>", "some"] * 10  # levels that pandas takes for missing values
+        rows = "".join(f"{level}{sep}{k % 7 / 2}\n" for k, level in enumerate(levels))
+        path.write_text(f"garage{sep}y\n{rows}")
+        found = []
+        for options in (["--formula", "y ~ garage"], ["--target", "y", "--factor", "garage"]):
+            out = testing.CliRunner().invoke(app, ["compare", str(path), *options, "--json"])
+            assert out.exit_code == 0, out.output
+            found.append(json.loads(out.stdout)[0]["log_evidence"])
+        assert found[0] == pytest.approx(found[1], abs=1e-9)
+
+
+def test_what_is_too_large_and_encodings_that_there_are_not_are_lines(run, tmp_path, monkeypatch):
+    from sgevidence.cli import _app
+
+    for options in (["--formula", "y ~ x"], ["--target", "y", "--features", "x"]):
+        out = run(*options, "--encoding", "nothere")
+        assert out.exit_code == 1 and "unknown encoding: nothere: give --encoding latin-1" in out.output
+        for error in (MemoryError("74 GiB"), RecursionError("maximum recursion depth exceeded")):
+
+            def fails(*words, error=error):
+                raise error
+
+            with monkeypatch.context() as patch:
+                patch.setattr(_app, "fit_all", fails)
+                out = run(*options)
+            assert out.exit_code == 1 and f"too large for this machine: {error}" in out.output
+            assert len(out.output.splitlines()) == 1
+    out = testing.CliRunner().invoke(_app.app, ["watch", str(tmp_path / "rows.csv"), "--encoding", "nothere"])
+    assert out.exit_code == 1 and "error: unknown encoding: nothere" in out.output

@@ -1,5 +1,7 @@
 """Rows in files give the digits of rows in arrays; what is not whole is refused by name."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,8 @@ from sgevidence import (
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
     EvidenceModelAverager,
+    Factor,
+    Group,
     RowSource,
 )
 from sgevidence.rows import _sources
@@ -319,3 +323,28 @@ def test_pyarrow_missing_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"pip install pyarrow"):
         RowSource("rows.csv")
+
+
+@pytest.mark.parametrize("offset", [None, "exposure"])
+@pytest.mark.parametrize("family", ["linear", "poisson"])
+def test_more_groups_than_the_reservoir_holds(family, offset, rng, tmp_path):
+    """Levels that no row of the sample has; units are those of the numbers, and not of numbers of levels."""
+    g = np.repeat([f"g{k:02}" for k in range(50)], 3)
+    table = pd.DataFrame({"x": rng.normal(5.0, 2.0, 150), "g": rng.permutation(g)})
+    table["exposure"], table["y"] = rng.uniform(0.5, 2.0, 150), rng.poisson(3.0, 150)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    if family == "linear" and offset:
+        return
+    known = {} if offset is None else {"offset": table["exposure"]}
+    for terms in ([Group("g")], [Factor("g")]):
+        params = dict(terms=terms, random_state=0, sampler=SGAIS(reservoir_size=40))
+        make = BayesianLinearRegression if family == "linear" else partial(BayesianGLM, family)
+        source = RowSource(tmp_path / "rows.csv", "y", ["x", "g"], factors=["g"], offset=offset)
+        ours = make(**params).fit(source)
+        theirs = make(**params).fit(table[["x", "g"]], table["y"], **known)
+        error = np.hypot(ours.log_evidence_std_, theirs.log_evidence_std_)
+        of_means = 0.02 if terms == [Factor("g")] else 1e-6  # contrasts are measured from means of the sample
+        assert abs(ours.log_evidence_ - theirs.log_evidence_) < 4 * error + of_means
+        assert ours.data_fingerprint_ == theirs.data_fingerprint_
+        np.testing.assert_allclose(ours.units_.center, theirs.units_.center)
+        assert ours.units_.y_center == pytest.approx(theirs.units_.y_center)

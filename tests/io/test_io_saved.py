@@ -266,10 +266,10 @@ def test_the_part_of_another_process_is_left_alone(file, tmp_path):
     fcntl = pytest.importorskip("fcntl")
     path, written, left, other = (
         tmp_path / name
-        for name in ("one.sge", ".one.sge.0a0a.part", ".one.sge.0b0b.part", ".two.sge.0c0c.part")
+        for name in ("one.sge", ".one.sge.0a0a0a0a.part", ".one.sge.0b0b0b0b.part", ".two.sge.0c0c0c0c.part")
     )
     for each in (written, left, other):
-        each.write_bytes(b"half")
+        each.write_bytes(file.read_bytes()[:100])
     with open(written, "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         save(BayesianGMM(2), path)
@@ -293,3 +293,40 @@ def test_mlflow_goes_on_with_types_that_are_trusted_or_with_cloudpickle(tmp_path
         model.partial_fit(X[40:], X[40:, 0])
     for model in again:
         same_fit(model, one)
+
+
+def test_nothing_but_its_own_parts_is_removed(file, tmp_path):
+    """Names that look alike, what is no file, and files of somebody else under the very name."""
+    path, half = tmp_path / "t", file.read_bytes()[:100]
+    kept = [".t.mine.part", ".t.01234567.x.part", ".t.0123456.part", ".t.0123456G.part", ".t.part"]
+    kept += [".tt.01234567.part"]
+    for name in kept:
+        (tmp_path / name).write_bytes(half)
+    (tmp_path / ".t.0000aaaa.part").write_bytes(b"notes of mine")
+    (tmp_path / ".t.0000bbbb.part").mkdir()
+    (tmp_path / ".t.0000cccc.part").symlink_to(file)
+    kept += [".t.0000aaaa.part", ".t.0000bbbb.part", ".t.0000cccc.part"]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / ".t.0000dddd.part")  # to open it waits for somebody who writes
+        kept.append(".t.0000dddd.part")
+    for name, begun in {"0000eeee": half, "0000ffff": b"", "00001111": half[:3]}.items():
+        (tmp_path / f".t.{name}.part").write_bytes(begun)
+    save(BayesianGMM(2), path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*kept, "t"])
+    assert load(path).n_components == 2 and file.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
+def test_the_mode_of_a_file_that_is_replaced_stays(mode, tmp_path, monkeypatch):
+    path = tmp_path / "one.sge"
+    save(BayesianGMM(2), path)
+    path.chmod(mode)
+    modes, replace = [], os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: (modes.append(os.stat(a).st_mode & 0o777), replace(a, b)))
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    for name in (path, link):
+        save(BayesianGMM(3), name)
+        assert path.stat().st_mode & 0o777 == mode
+    assert modes == [mode, mode] and load(path).n_components == 3
