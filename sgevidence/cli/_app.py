@@ -37,7 +37,7 @@ Decimal = Annotated[str, typer.Option(help="what is written before decimals")]
 Thousands = Annotated[str | None, typer.Option(help="what is written between thousands")]
 Encoding = Annotated[str, typer.Option(help="encoding of text, as latin-1")]
 
-TOO_LARGE = (MemoryError, RecursionError)
+REFUSALS = (ValueError, TypeError, OSError, DivergenceError, ImportError, MemoryError, RecursionError)
 #: A number that is no year, which may be a name.
 FRACTION = r"[-+]?\d*\.\d+(e[-+]?\d+)?"
 #: Parameters that errors of the library name, as they are typed here.
@@ -63,9 +63,8 @@ def errors_in_words() -> Iterator[None]:
     except UnicodeDecodeError as error:
         typer.echo(f"error: the text is not {error.encoding}: give --encoding, as latin-1", err=True)
         raise typer.Exit(1) from None
-    except (ValueError, TypeError, OSError, DivergenceError, ImportError, *TOO_LARGE) as error:
-        kind = "the model is too large for this machine: " * isinstance(error, TOO_LARGE)
-        typer.echo(f"error: {kind}{as_typed(str(error))}", err=True)
+    except REFUSALS as error:
+        typer.echo(f"error: {as_typed(str(error))}", err=True)
         raise typer.Exit(1) from None
 
 

@@ -15,17 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
 
+from ._large_counts import log_gamma_step, log_gamma_sum, log_sum
 from ._result import BayesFactorResult, array_of, counts_of
 
 #: Words of ``fixed``.
 PLANS = ("none", "total", "rows", "columns", "margins")
-
-
-def log_D(x: np.ndarray) -> float:
-    """log ∏ Γ(x) / Γ(Σ x)."""
-    return float(gammaln(x).sum() - gammaln(x.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,27 +63,39 @@ class Contingency:
         if self.fixed == "margins":
             return _margins(y, a), 0.0
         prior_r, prior_c = np.full(I, J * a - (J - 1)), np.full(J, I * a - (I - 1))
-        value = log_D(y.ravel() + a) - log_D(np.full(I * J, a))
-        value -= log_D(c + prior_c) - log_D(prior_c)
-        if self.fixed in ("rows", "columns"):
-            return value - log_D(r + J * a) + log_D(np.full(I, J * a)), 0.0
-        value -= log_D(r + prior_r) - log_D(prior_r)
+        A, free = I * J * a, (I - 1) * (J - 1)
+        of_rows = r + J * a if self.fixed in ("rows", "columns") else r + prior_r
+        known: list[Any] = [np.full(I * J, a), [of_rows.sum() - n, (c + prior_c).sum() - n]]  # of the priors
+        prior = np.full(I, J * a) if self.fixed in ("rows", "columns") else prior_r
+        plus: list[Any] = [y.ravel() + a, [(c + prior_c).sum(), of_rows.sum()], [A], prior_c, prior]
+        minus: list[Any] = [c + prior_c, of_rows, [n + A], *known]
         if self.fixed == "none":
-            A, free = I * J * a, (I - 1) * (J - 1)
-            value += gammaln(n + A) - gammaln(A) - gammaln(n + A - free) + gammaln(A - free)
-            value -= free * np.log1p(n / A)
-        return float(value), 0.0
+            plus, minus = [*plus, [n + A, A - free]], [*minus, [A, n + A - free]]
+        value = log_gamma_sum(np.concatenate(plus), np.concatenate(minus))
+        return float(value - (free * np.log1p(n / A) if self.fixed == "none" else 0.0)), 0.0
 
 
 def _margins(y: np.ndarray, a: float) -> float:
     """Both margins of a 2 × 2 table fixed: a sum over the tables that have them."""
     (first, second), column = y.sum(axis=1), y[:, 0].sum()
-    k = np.arange(max(0, column - second), min(first, column) + 1)
-    cells = np.array([k, first - k, column - k, second - column + k])
-    log_tables = -gammaln(cells + 1).sum(axis=0)  # up to what the margins say
-    log_prior = gammaln(cells + a).sum(axis=0)
-    at = k == y[0, 0]
-    return float(log_prior[at][0] - logsumexp(log_tables + log_prior) + logsumexp(log_tables))
+    low, high = int(max(0, column - second)), int(min(first, column))
+    at, signs = y.ravel(), np.array([1, -1, -1, 1])[:, None]
+
+    def log_ratio(k):
+        """Prior of a table over its number, up to a constant."""
+        cells = at[:, None] + signs * (k - at[0])
+        return log_gamma_step(cells + 1.0, np.full_like(cells, a - 1.0, dtype=float)).sum(axis=0)
+
+    centre = np.clip(round(float(first) * float(column) / float(first + second)), low, high)
+    cells = at + signs[:, 0] * (centre - at[0])
+
+    def log_tables(k):
+        """Number of tables, less that of the table at the centre."""
+        return -log_gamma_step(cells[:, None] + 1.0, signs * (k - centre)).sum(axis=0)
+
+    from_centre = log_gamma_sum(at + 1.0, cells + 1.0)  # log number at the centre less that of the table
+    mine = float(log_ratio(np.array([float(at[0])]))[0])
+    return mine - log_sum(log_ratio, low, high) + log_sum(log_tables, low, high) + from_centre
 
 
 def contingency(table: Any, *, fixed: str = "total", concentration: float = 1.0) -> BayesFactorResult:

@@ -123,7 +123,7 @@ def test_what_is_too_large_and_encodings_that_there_are_not_are_lines(run, tmp_p
             with monkeypatch.context() as patch:
                 patch.setattr(_app, "fit_all", fails)
                 out = run(*options)
-            assert out.exit_code == 1 and f"too large for this machine: {error}" in out.output
+            assert out.exit_code == 1 and f"error: {error}" in out.output
             assert len(out.output.splitlines()) == 1
     out = testing.CliRunner().invoke(_app.app, ["watch", str(tmp_path / "rows.csv"), "--encoding", "nothere"])
     assert out.exit_code == 1 and "error: unknown encoding: nothere" in out.output
