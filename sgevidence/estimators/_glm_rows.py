@@ -11,6 +11,7 @@ from ..effects import EffectsModel
 from ..history import Rows
 from ..models import (
     FAMILIES,
+    Bernoulli,
     Family,
     FarColumns,
     GLMModel,
@@ -97,6 +98,15 @@ class GLMRows(LinearPredictor):
         """Censored times are other data than events at the same times."""
         y = super()._identity(rows)
         return np.where(rows.X[:, -1] > 0, y, -y) if self._family.known == "event" else y
+
+    def _doubt_one_class(self, y: np.ndarray) -> None:
+        """Doubt a fit to rows of one class; the first rows of a stream may well have one."""
+        if len(y) and np.all(y == y[0]):
+            label = self.classes_[int(y[0])]
+            self._doubt(
+                f"y has one class, {label}: these rows say how rare the other one is, and next to nothing of "
+                "what tells the two apart"
+            )
 
     def _watch_offset(self, rows: Rows, reset: bool) -> None:
         """Doubt an offset of rates that no exposure has, once: most often it is the exposure itself."""
@@ -199,6 +209,8 @@ class GLMRows(LinearPredictor):
         # an average has looked at all rows of a call that it cuts into chunks
         if known and self.family is None and self._units_of_call is None:
             refuse_two_values(rows.y)  # type: ignore[arg-type]
+        if known and not may_wait and fold is None and isinstance(self._family, Bernoulli):
+            self._doubt_one_class(rows.y)  # type: ignore[arg-type]
         return known
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:

@@ -23,6 +23,7 @@ from sgevidence import (
     RowSource,
     Smooth,
 )
+from sgevidence.models import Bernoulli
 from sgevidence.samplers import Laplace
 
 RNG = np.random.default_rng(5)
@@ -245,6 +246,35 @@ def test_a_stream_of_rows_with_such_offsets_is_doubted_once():
     assert sum("np.log(exposure)" in words for words in reader.warnings_) == 1
     with pytest.warns(EvidenceWarning, match="np.log.exposure"):
         model.fit(X, Y, offset=offset)
+
+
+@pytest.mark.parametrize(
+    "y, classes",
+    [
+        (np.ones(40), None),
+        (np.zeros(40, dtype=int), None),
+        (np.ones(40, dtype=bool), None),
+        (np.full(40, "yes"), ["no", "yes"]),
+        (np.r_[np.ones(39), 0.0], None),  # whose zero has no weight
+    ],
+)
+def test_two_classes_of_which_one_has_rows_are_doubted(y, classes):
+    weight = np.r_[np.ones(39), 0.0]
+    for family in ("bernoulli", Bernoulli(link="probit")):
+        for terms in (None, [Smooth(0)]):
+            model = BayesianGLM(family, terms=terms, random_state=0)
+            with pytest.warns(EvidenceWarning, match=f"y has one class, {y[0]}:"):
+                model.fit(X, y, weight, classes=classes)
+            assert any("y has one class" in words for words in model.warnings_)
+    other = y.copy()
+    other[0] = classes[0] if classes else 1 - y[0] if y.dtype.kind != "b" else False
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="y has one class")
+        BayesianGLM("bernoulli", random_state=0).fit(X, other, weight)
+        streamed = BayesianGLM("bernoulli", random_state=0)
+        for rows in (slice(1, 20), slice(0, 20)):  # a stream may begin with one class
+            streamed.partial_fit(X[rows], other[rows], classes=classes)
+            classes = None
 
 
 def test_rows_of_weight_zero_take_their_offset_with_them():
