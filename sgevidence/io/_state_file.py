@@ -110,12 +110,19 @@ def _must_not_grow(path: Path, archive: bytes) -> None:
     """Archives are stored as they are: one that unpacks to more than its size was made by somebody else."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as file:
-            unpacked = sum(entry.file_size for entry in file.infolist())
+            entries = file.infolist()
+            unpacked = sum(entry.file_size for entry in entries)
     except zipfile.BadZipFile:  # which skops will say
         return
     if unpacked > len(archive):
         raise SavedFileError(
             f"{path} would unpack {len(archive):,} bytes to {unpacked:,}: {PACKAGE}.save packs nothing, so "
+            "somebody else has made it"
+        )
+    packed = [e for e in entries if e.compress_type != zipfile.ZIP_STORED or e.compress_size != e.file_size]
+    if packed:  # a size may be a lie
+        raise SavedFileError(
+            f"{path} has {packed[0].filename!r} packed, or of two sizes: {PACKAGE}.save packs nothing, so "
             "somebody else has made it"
         )
 

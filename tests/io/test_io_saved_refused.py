@@ -162,6 +162,23 @@ def test_a_state_number_without_end(file, tmp_path):
     refused(path, "was not written by")
 
 
+@pytest.mark.parametrize("packing", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("claimed", [10, 1000, None])
+def test_a_member_that_lies_about_its_size_is_not_unpacked(file, tmp_path, packing, claimed):
+    """Sizes in the directory and before the member are what somebody has written there."""
+    lies = io.BytesIO()
+    with zipfile.ZipFile(lies, "w", packing) as archive:
+        archive.writestr("schema.json", b" " * 30_000_000)
+        size = archive.infolist()[0].compress_size if claimed is None else claimed
+    found = lies.getvalue().replace((30_000_000).to_bytes(4, "little"), size.to_bytes(4, "little"))
+    path = forged(file, tmp_path / "lies.sge", archive=found)
+    tracemalloc.start()
+    refused(path, "'schema.json' packed, or of two sizes|would unpack")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3_000_000
+
+
 def test_an_archive_that_would_grow_is_not_unpacked(file, tmp_path):
     """It is refused by what it says of itself: nothing is unpacked."""
     grows = io.BytesIO()
