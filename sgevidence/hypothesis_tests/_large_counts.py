@@ -22,9 +22,9 @@ LARGEST_OF_DOUBLES = 1e5
 LEAST_OF_SERIES, DIGITS = 200.0, 60
 #: Coefficients of 1/x, 1/x³, … in the series of log Γ.
 SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680)
-HALF_LOG_2PI = Decimal("0.9189385332046727417803297364056176398613974736377834128")
+HALF_LOG_2PI_DECIMAL = Decimal("0.9189385332046727417803297364056176398613974736377834128")
 #: Nats below the largest term at which a sum ends, terms that are added one by one, and nodes beyond.
-ENDING_NATS, MOST_TERMS, PANELS, NODES = 50.0, 100_000, 64, 32
+NEGLIGIBLE_TERM_NATS, MOST_TERMS, PANELS, NODES = 50.0, 100_000, 64, 32
 
 
 def log_gamma_sum(plus: np.ndarray, minus: np.ndarray) -> float:
@@ -46,7 +46,7 @@ def _log_gamma(value: float) -> Decimal:
         return Decimal(math.lgamma(value))
     x = Decimal(value)
     rest = sum((Decimal(c) / x ** (2 * k + 1) for k, c in enumerate(SERIES)), Decimal(0))
-    return (x - Decimal("0.5")) * x.ln() - x + HALF_LOG_2PI + rest
+    return (x - Decimal("0.5")) * x.ln() - x + HALF_LOG_2PI_DECIMAL + rest
 
 
 def log_gamma_step(x: np.ndarray | float, d: np.ndarray) -> np.ndarray:
@@ -70,8 +70,8 @@ def log_sum(log_term: Callable[[np.ndarray], np.ndarray], low: int, high: int) -
     """log Σ_k exp log_term(k), low ≤ k ≤ high, of a log-concave term."""
     top = _mode(log_term, low, high)
     most = float(log_term(np.array([float(top)]))[0])
-    first = _end(log_term, top, low, most - ENDING_NATS)
-    last = _end(log_term, top, high, most - ENDING_NATS)
+    first = _end(log_term, top, low, most - NEGLIGIBLE_TERM_NATS)
+    last = _end(log_term, top, high, most - NEGLIGIBLE_TERM_NATS)
     if last - first < MOST_TERMS:
         return most + float(np.log(np.exp(log_term(np.arange(first, last + 1.0)) - most).sum()))
     edges = np.linspace(first - 0.5, last + 0.5, PANELS + 1)
