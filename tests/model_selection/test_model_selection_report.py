@@ -59,11 +59,7 @@ def test_numbers_of_the_sentence():
     "name, right, wrong",
     [
         ("_sentence", "_size(-difference)", "_size(difference)"),
-        (
-            "_sentence",
-            "as likely under {names[0]} as under {names[1]}",
-            "as likely under {names[1]} as under {names[0]}",
-        ),
+        ("_sentence", "_times(-difference)", "_times(difference)"),
         ("_error", "math.expm1(std)", "std**2"),
         ("_four_columns", "table._facts.model_prior", "sorted(table._facts.model_prior)"),
     ],
