@@ -36,12 +36,14 @@ from ._gaussian import (
     LevelSums,
     conditional,
     in_order,
+    rest_solutions,
     scaled,
     solutions,
 )
 from ._integral import check, integrate, widened
 from ._model import EffectsModel
 from ._quadrature import enough_nodes, level_draws, log_integrals
+from ._row_products import RowProducts
 from ._rows import OrderedRows
 
 #: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
@@ -60,24 +62,33 @@ class ConditionalGaussian:
         self.at = model.layout.largest
         r, (G, q) = rows.R.shape[1], (len(rows.starts), rows.W.shape[1])
         self.start = np.zeros(r), np.zeros((G, q))
-        elements = len(rows.y) * (r + q) + r * r + G * q * r
+        self.products = RowProducts(rows)
+        self._known: tuple | None = None
+        elements = 8 * len(rows.y) * q + r * r + G * q * r
         # rows × draws × columns of one batch
-        self.batch = max(1, min(2_000_000 // elements, BATCH_OF_HYPERPARAMETERS // (r * r + 1)))
+        self.batch = max(1, min(600_000 // elements, BATCH_OF_HYPERPARAMETERS // (r * r + 1)))
         self.n_evaluations = 0
         self.n_nodes: int | None = None
         self.node_error = 0.0  #: nats
+        self.drawn: list[tuple] = []  #: z, ρ and modes of v of the last points
 
     # -- the linear predictor ---------------------------------------------------------------------
 
+    def all_factors(self, z: np.ndarray) -> list[np.ndarray]:
+        """Λ of all terms; the last array z that was asked for is remembered."""
+        if self._known is None or self._known[0] is not z:
+            self._known = z, self.layout.factors(z)
+        return self._known[1]
+
     def factors(self, z: np.ndarray) -> tuple[np.ndarray, list]:
         """Λ of the largest term, or ones without one; blocks and Λ of the others."""
-        all_factors = self.layout.factors(z)
+        all_factors = self.all_factors(z)
         others = [(b, f) for t, (b, f) in enumerate(zip(self.layout.blocks, all_factors)) if t != self.at]
         return np.ones((len(z), 1, 1)) if self.at is None else all_factors[self.at], others
 
     def rest_of_eta(self, rest: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Offset and the columns that are not of the largest term, (M, n)."""
-        return self.coefficients(rest, z) @ self.rows.R.T + self.rows.offset
+        return (self.rows.R @ self.coefficients(rest, z).T).T + self.rows.offset
 
     def coefficients(self, rest: np.ndarray, z: np.ndarray) -> np.ndarray:
         """ρ in the units of its columns, (M, r): Λ v is v times the transpose."""
@@ -108,7 +119,7 @@ class ConditionalGaussian:
         value = self.log_joint(rest, v, z, own)
         for _ in range(MAX_MODE_STEPS):
             _, solve = self.newton(rest, v, z, own)
-            to_rest, to_v = solve(0.0, 0.0)
+            to_rest, to_v = solve(np.arange(M), 0.0, 0.0)
             d_rest, d_v, step = to_rest - rest, to_v - v, np.ones(M)
             for _ in range(MAX_MODE_HALVINGS):
                 new = rest + step[:, None] * d_rest, v + step[:, None, None] * d_v
@@ -130,25 +141,21 @@ class ConditionalGaussian:
         eta, rows = self.eta(rest, v, z), self.rows
         score, h = rows.derivatives(eta, own)
         target = h * (eta - rows.offset) + score
-        R, W, M, G = rows.R, rows.W, len(z), len(rows.starts)
-        A = np.matmul(R.T * h[:, None], R)
-        y_rest = target @ R
+        W, M = rows.W, len(z)
+        A, y_rest = self.products.of_rest(h), self.products.of_target(target)
         if self.at is None:
             levels, between, y_levels = (
                 np.zeros((M, 0, 1, 1)),
-                np.zeros((M, 0, 1, R.shape[1])),
+                np.zeros((M, 0, 1, A.shape[1])),
                 np.zeros((M, 0, 1)),
             )
         else:
-            hW = h[..., None] * W
-            levels = rows.by_level(hW[..., None] * W[:, None, :])
+            levels = rows.by_level((h[..., None] * W)[..., None] * W[:, None, :])
             y_levels = rows.by_level(target[..., None] * W)
-            between = np.empty((M, G, W.shape[1], R.shape[1]))
-            for j in range(W.shape[1]):
-                between[:, :, j] = rows.by_level(hW[..., j, None] * R)
+            between = self.products.of_levels(h)
         sums = LevelSums(A, levels, between, y_rest, y_levels, LARGE_SQUARES, 0.0)
-        found = conditional(self.layout, sums, self.layout.factors(z), np.ones(M), sums.eliminated)
-        return found, partial(solutions, self.layout, sums, found, np.arange(M))
+        found = conditional(self.layout, sums, self.all_factors(z), np.ones(M), sums.eliminated)
+        return found, partial(solutions, self.layout, sums, found)
 
     def remember(self, z: np.ndarray) -> None:
         """Start from the mode at z (k,) from here on."""
@@ -162,7 +169,8 @@ class ConditionalGaussian:
         return self._in_batches(self._laplace, z)
 
     def log_weight(self, x: np.ndarray) -> np.ndarray:
-        """log p(y, ρ, z) − log q(ρ | z) of x = (z, standard normals) (M, k + r)."""
+        """log p(y, ρ, z) − log q(ρ | z) of x = (z, standard normals) (M, k + r), which are kept."""
+        self.drawn = []
         return self._in_batches(self._log_weight, x)
 
     def _in_batches(self, function, x: np.ndarray) -> np.ndarray:
@@ -181,16 +189,16 @@ class ConditionalGaussian:
         return value - found.log_det + log_normal(z)
 
     def _log_weight(self, x: np.ndarray) -> np.ndarray:
-        z, normals = self._split(x)
+        z, normals = x[:, : -self.products.r], x[:, -self.products.r :]
         try:
-            v, found, rest, _ = self._drawn(z, normals)
+            v, log_det, rest = self._drawn(z, normals)
         except np.linalg.LinAlgError:
-            return (
-                np.array([-np.inf])
-                if len(x) == 1
-                else np.concatenate([self._log_weight(one[None]) for one in x])
-            )
-        log_q = log_normal(normals) + np.sum(np.log(np.diagonal(found.C, axis1=1, axis2=2)[:, :-1]), axis=1)
+            if len(x) > 1:
+                return np.concatenate([self._log_weight(one[None]) for one in x])
+            self.drawn.append((z, np.zeros((1, self.products.r)), self.start[1][None]))
+            return np.array([-np.inf])
+        self.drawn.append((z, rest, v))
+        log_q = log_normal(normals) + log_det
         own, offset = self.model.own_of(z), self.rest_of_eta(rest, z)
         if self.at is None:
             log_p = np.sum(self.rows.log_likelihood(offset, own), axis=1)
@@ -206,21 +214,22 @@ class ConditionalGaussian:
             self.n_nodes, self.node_error = enough_nodes(partial(log_integrals, *tried), v.shape[2])
         return log_integrals(self.rows, offset, factor, own, v, self.n_nodes)
 
-    def _drawn(self, z: np.ndarray, normals: np.ndarray) -> tuple:
-        """Modes of v, the Gaussian, and ρ drawn from it by standard normals."""
-        _, v, found, solve, _ = self.modes(z, DRAWN_TOLERANCE_NATS)
-        return v, found, solve(normals, 0.0)[0], z
+    def _drawn(self, z: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Modes of v, log |C| of the Gaussian of ρ, and ρ drawn from it by standard normals.
 
-    def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        k = x.shape[1] - self.rows.R.shape[1]
-        return x[:, :k], x[:, k:]
+        Points of the same z that follow one another have one Gaussian.
+        """
+        is_new = np.r_[True, np.any(z[1:] != z[:-1], axis=1)]
+        copies = np.cumsum(is_new) - 1
+        _, v, found, _, _ = self.modes(z[is_new], DRAWN_TOLERANCE_NATS)
+        log_det = np.sum(np.log(np.diagonal(found.C, axis1=1, axis2=2)[:, :-1]), axis=1)
+        return v[copies], log_det[copies], rest_solutions(found, copies, normals)
 
-    def draws(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """θ of points, with draws of the effects of the largest term, (M, d)."""
-        out = []
-        for part in np.array_split(x, -(-len(x) // self.batch)):
-            z, normals = self._split(part)
-            v, _, rest, _ = self._drawn(z, normals)
+    def draws(self, chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """θ of points that are kept, with draws of the effects of the largest term, (M, d)."""
+        out, drawn = [], [np.concatenate(part) for part in zip(*self.drawn)]
+        for part in np.array_split(chosen, -(-len(chosen) // self.batch)):
+            z, rest, v = (known[part] for known in drawn)
             levels = np.zeros((len(part), 0))
             if self.at is not None:
                 known = self.rows, self.rest_of_eta(rest, z), self.factors(z)[0], self.model.own_of(z)
@@ -243,4 +252,4 @@ def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Ge
     found = check(widened(found, f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     cost = float(f.n_evaluations * len(rows.y))
-    return Answer(f.draws(found.x[chosen], rng), np.zeros(size), found.log_Z, found.std, cost)
+    return Answer(f.draws(chosen, rng), np.zeros(size), found.log_Z, found.std, cost)

@@ -198,6 +198,16 @@ def scaled(A: np.ndarray, scales: np.ndarray, others: list) -> np.ndarray:
     return A
 
 
+def rest_solutions(found: Conditional, copies: np.ndarray, z_rest: Any) -> np.ndarray:
+    """The columns that are not of the largest term (N, r) of standard normals; ``copies`` as below."""
+    r = found.C.shape[1] - 1
+    right, rest = found.C[copies, r, :r] + z_rest, np.empty((len(copies), r))
+    for m, C in enumerate(found.C):
+        of_m = slice(*np.searchsorted(copies, [m, m + 1]))
+        rest[of_m] = solve_triangular(C[:r, :r], right[of_m].T, trans=1, lower=True, check_finite=False).T
+    return rest
+
+
 def solutions(
     layout: Layout, sums: LevelSums, found: Conditional, copies: np.ndarray, z_rest: Any, z_levels: Any
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -205,16 +215,13 @@ def solutions(
 
     ``copies`` are the hyperparameters of each, in order, (N,).
     """
-    r, q = sums.rest.shape[1], len(found.V)
-    right, rest = found.C[copies, r, :r] + z_rest, np.empty((len(copies), r))
-    for m, C in enumerate(found.C):
-        of_m = slice(*np.searchsorted(copies, [m, m + 1]))
-        rest[of_m] = solve_triangular(C[:r, :r], right[of_m].T, trans=1, lower=True, check_finite=False).T
+    q, rest = len(found.V), rest_solutions(found, copies, z_rest)
     turned = [(block, factor[copies].swapaxes(1, 2)) for block, factor in found.others]
     known = scaled(rest, layout.scales, turned)
     left = np.empty((q, len(copies), sums.levels.shape[1]))
     for i, (b, y) in enumerate(zip(np.moveaxis(sums.between, 2, 0), np.moveaxis(sums.y_levels, 2, 0))):
-        left[i] = y - (known @ b[0].T if len(b) == 1 else (b @ known[..., None])[..., 0])
+        known_part = known @ b[0].T if len(b) == 1 else (b[copies] @ known[..., None])[..., 0]
+        left[i] = (y if len(y) == 1 else y[copies]) - known_part
     half = found.factor[copies] / found.sigma[copies, None, None] ** 2  # Λ/σ²
     V = found.V[:, :, copies]
     h = np.array([sum(half[:, j, i, None] * left[j] for j in range(q)) for i in range(q)])

@@ -77,8 +77,8 @@ def integrate(
     search : callable, optional
         A cheaper density of x near f, whose mode and widths make the first q.
     n_normals : int, default=0
-        Standard normals beside x of which f is a function, too: then points are (M, k + n_normals), and Z is
-        the mean over them.
+        Standard normals beside x of which f is a function, too: then points are (M, k + n_normals), in pairs
+        of opposite normals, and Z is the mean over them.
 
     Returns
     -------
@@ -96,8 +96,11 @@ def importance_by_sequences(
     k, shift, width = len(q.parts[0].centre), np.zeros(n_normals), np.ones(n_normals)
     for fit in range(MAX_FITS + 1):
         n = n_points // N_SEQUENCES * (LAST_FIT_FACTOR if fit == MAX_FITS else 1)
-        x = np.concatenate([q.points(rng, n) for _ in range(N_SEQUENCES)])
-        standard = rng.standard_normal((len(x), n_normals))
+        pair = 2 if n_normals else 1  # points with the same x, whose normals have opposite signs
+        x = np.concatenate([q.points(rng, n // pair) for _ in range(N_SEQUENCES)])
+        half = rng.standard_normal((len(x), 1, n_normals))
+        standard = (half * np.array([[1.0], [-1.0]])[:pair]).reshape(pair * len(x), n_normals)
+        x = np.repeat(x, pair, axis=0)
         normals = shift + width * standard
         x = np.concatenate([x, normals], axis=1)
         log_ratio = 0.5 * np.sum(standard**2 - normals**2, axis=1) + np.sum(np.log(width))

@@ -37,7 +37,7 @@ class Levelwise:
     def parts(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """The rest of η, Λ, and own parameters, for which quadrature asks."""
         b, z = x[:, : self.p], x[:, self.p :]
-        offset = (b * self.model.layout.scales) @ self.rows.R.T + self.rows.offset
+        offset = (self.rows.R @ (b * self.model.layout.scales).T).T + self.rows.offset
         return offset, self.model.layout.factors(z)[0], self.model.own_of(z)
 
     def search(self, x: np.ndarray) -> np.ndarray:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..models import Family
-from ._gaussian import densely, parted_columns
+from ._gaussian import parted_columns
 from ._layout import Layout
 
 
 class OrderedRows(NamedTuple):
     """All rows, and the family that they have."""
 
-    R: np.ndarray
+    R: Any  #: sparse where most of it is zero
     W: np.ndarray
     starts: np.ndarray  #: first row of each stretch, (G,)
     counts: np.ndarray  #: rows of each stretch, (G,)
@@ -41,7 +41,7 @@ class OrderedRows(NamedTuple):
         trials = tuple(one[order] for one in trials)
         y, weight = np.asarray(rows.y, dtype=float)[order], rows.weight[order]
         known = starts, counts, level[order][starts], n_levels, y, weight, offset, trials, family
-        return cls(np.ascontiguousarray(densely(R[order])), W[order], *known)
+        return cls(R[order], W[order], *known)
 
     def log_likelihood(self, eta: np.ndarray, own: list[np.ndarray]) -> np.ndarray:
         """w log p(y | η), (M, n), of η (M, n) and own parameters (M, 1)."""
