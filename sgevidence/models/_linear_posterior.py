@@ -132,7 +132,7 @@ class UnknownNoise:
         s = np.arange(max(ends[0] - 1, self.least), ends[1] + 1 + SUPPORT_STEP, SUPPORT_STEP)
         f = self.log_joint(s)
         while f[0] > f.max() - TAIL_OF_S_NATS and s[0] > self.least:
-            more = np.arange(max(s[0] - S_GROWTH, self.least), s[0] - SUPPORT_STEP / 2, SUPPORT_STEP)
+            more = np.arange(max(s[0] - S_GROWTH, self.least), s[0], SUPPORT_STEP)  # one at least
             s, f = np.r_[more, s], np.r_[self.log_joint(more), f]
         while f[-1] > f.max() - TAIL_OF_S_NATS:
             more = np.arange(s[-1] + SUPPORT_STEP, s[-1] + S_GROWTH, SUPPORT_STEP)

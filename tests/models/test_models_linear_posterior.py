@@ -405,6 +405,14 @@ def test_directions_that_rounding_alone_tells_of_have_no_say(rng):
     assert one.log_evidence_ == pytest.approx(other.log_evidence_, abs=0.1)
 
 
+def test_the_support_ends_at_the_least_noise_wherever_that_is(rng):
+    """Steps from the prior's noise that end just above the least noise once went on without end."""
+    X, y = rng.standard_normal((3, 4)), rng.standard_normal(3)
+    for scale in np.exp(np.linspace(-4.0, 0.0, 200)):  # s goes down in steps of eight
+        model = LinearModel(4, noise_scale=float(scale))
+        assert np.isfinite(model.exact_log_evidence(Rows.of(X, y)))
+
+
 def test_noise_without_a_least_size_is_caught(rng, monkeypatch):
     monkeypatch.setattr(Spectrum, "least_log_noise", lambda *_: -np.inf)
     with pytest.raises((AssertionError, ArithmeticError)):
