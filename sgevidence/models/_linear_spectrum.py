@@ -143,7 +143,9 @@ class Spectrum:
     def _in_units(self, W: np.ndarray) -> np.ndarray:
         """(w, b), or w without an intercept, from w in units of its prior and b, (m, d + 1) or (m, d)."""
         W[:, :-1] *= self.scale
-        return W if self.tau2 else W[:, :-1]
+        return np.ascontiguousarray(
+            W if self.tau2 else W[:, :-1]
+        )  # products of copies then have the same digits
 
     def means(self, s: np.ndarray) -> np.ndarray:
         """E[w, b | y, v = e^s], (m, d + 1) or (m, d)."""

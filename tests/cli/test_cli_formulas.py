@@ -110,7 +110,7 @@ def test_formulas_read_what_a_target_is_read_from(ending, run, table, tmp_path, 
 
 
 def test_what_is_too_large_and_encodings_that_there_are_not_are_lines(run, tmp_path, monkeypatch):
-    from sgevidence.cli import _app
+    from sgevidence.cli import _app, _comparison
 
     for options in (["--formula", "y ~ x"], ["--target", "y", "--features", "x"]):
         out = run(*options, "--encoding", "nothere")
@@ -121,7 +121,7 @@ def test_what_is_too_large_and_encodings_that_there_are_not_are_lines(run, tmp_p
                 raise error
 
             with monkeypatch.context() as patch:
-                patch.setattr(_app, "fit_all", fails)
+                patch.setattr(_comparison, "fit_all", fails)
                 out = run(*options)
             assert out.exit_code == 1 and f"error: {error}" in out.output
             assert len(out.output.splitlines()) == 1

@@ -82,7 +82,8 @@ def check(estimator, X, y, known):
     for row in selector.models_.itertuples():
         log_Z, std, _ = exact[row.columns]
         assert abs(row.log_evidence - log_Z) < 4 * np.hypot(std, row.log_evidence_std) + 1e-3
-    assert abs(selector.log_evidence_ - total) < 4 * selector.log_evidence_std_ + 0.01
+    # 0.03 nats of the 2000 draws of the reference
+    assert abs(selector.log_evidence_ - total) < 4 * selector.log_evidence_std_ + 0.03
     assert np.abs(selector.inclusion_probabilities_ - inclusion).max() < 0.02
     return selector
 
