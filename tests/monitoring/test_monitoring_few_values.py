@@ -101,10 +101,11 @@ def test_warnings_as_errors_leave_the_monitor_as_it_was(rng):
 
 def test_a_series_at_hand_is_looked_at_too(rng):
     with pytest.warns(EvidenceWarning, match="column 0 has only 2"):
-        segment(rng.integers(0, 2, (50, 1)))
+        segment(rng.integers(0, 2, (50, 1)) + 0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         segment(rng.normal(size=(50, 1)))
+        segment(rng.integers(0, 2, (50, 1)))  # by a model of classes
 
 
 def test_what_is_advised_works(rng):
