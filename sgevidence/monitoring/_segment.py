@@ -109,7 +109,8 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     model : segment model or None, default=None
         As in :class:`EvidenceMonitor`, in closed form.  None is :class:`CategorySegment` where all values are
         0 or 1; :class:`CountSegment` of any dispersion where they are whole numbers from 0, of a mean below
-        30 and a variance above half of it, as counts have; :class:`SeriesSegment` for other numbers.
+        30 and a variance above half of it, as counts have; :class:`SeriesSegment` for other numbers, and
+        for values that hardly ever move.
     hazard : float, default=1/250
         Prior probability of a change at a row.
     max_runs : int, default=200
@@ -188,7 +189,9 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
 
 def suited(X: np.ndarray) -> SegmentModel:
     """A segment model for rows of which nothing is known: classes, counts, or numbers."""
-    if np.all((X == 0) | (X == 1)) and np.ptp(X):
+    if all(rests(x) for x in X.T):
+        return SeriesSegment()
+    if np.all((X == 0) | (X == 1)):
         return CategorySegment(n_categories=2)
     is_whole = np.all((X >= 0) & (X == np.floor(X))) and X.max() < 2.0**53
     # mean up to which a density of numbers does not do for counts, and the share of it that a variance of
@@ -197,6 +200,12 @@ def suited(X: np.ndarray) -> SegmentModel:
     if is_whole and np.all(mean < 30.0) and np.all(X.var(axis=0) > 0.5 * mean):
         return CountSegment(sizes=DISPERSED_SIZES)
     return SeriesSegment()
+
+
+def rests(x: np.ndarray) -> bool:
+    """Whether a column moves less than a quarter as often as if its values came in any order."""
+    _, times = np.unique(x, return_counts=True)
+    return bool(np.mean(np.diff(x) != 0) < 0.25 * (1 - np.sum((times / len(x)) ** 2))) or len(times) == 1
 
 
 def _forward(runs: RunFilter, X: np.ndarray, y: np.ndarray | None):

@@ -10,7 +10,8 @@ from mutants import broken
 from sgevidence import BayesianLinearRegression, load, save
 from sgevidence.answers import exact_answer
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.models._linear_posterior import UnknownNoise
 from sgevidence.transitions._answer_cloud import ExactCloud, exact_cloud
 
