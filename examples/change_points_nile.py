@@ -54,9 +54,13 @@ SurpriseDisplay.from_estimator(monitor, series=flow)
 # %%
 # Looking back, with all years at hand:
 
-changes, probability, log_evidence = segment(flow[:, None])
-print("changes:", years[changes], f" log evidence of the segmented series: {log_evidence:.1f} nats")
+found = segment(flow[:, None])
+print(
+    "changes:",
+    years[found.change_points],
+    f" log evidence of the segmented series: {found.log_evidence:.1f} nats",
+)
 figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
-ax.bar(years, probability, width=1.0, color="#0072B2")
+ax.bar(years, found.probability, width=1.0, color="#0072B2")
 ax.set(xlabel="year", ylabel="probability that\na segment began", ylim=(0, 1))
 plt.show()

@@ -81,6 +81,11 @@ def in_order(estimator):
     if isinstance(estimator, BayesianHMM):
         invariances = ("check_methods_sample_order_invariance", "check_methods_subset_invariance")
         return dict.fromkeys(invariances, "the state of a row depends on the rows beside it")
+    if isinstance(estimator, EvidenceFeatureSelector):
+        reason = (
+            "columns explain the check's y exactly, and rounding decides between subsets, as a warning says"
+        )
+        return {"check_sample_weight_equivalence_on_dense_data": reason}
     of_order = getattr(estimator, "method", "bma") in ("dynamic", "stacking")
     of_levels = isinstance(estimator, BayesianCategoricalMixture)
     if not (of_order or of_levels):
