@@ -41,7 +41,10 @@ def _climbed(
     theta, value, last = start * inside, np.full(len(start), np.nan), np.full(len(start), -np.inf)
     for _ in range(MAX_SUBSET_STEPS):
         f, g, P = derivatives_of_many(model, rows, theta[active], inside[active])
-        step = np.linalg.solve(P, g[:, :, None])[:, :, 0]
+        try:
+            step = np.linalg.solve(P, g[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:  # a curvature beyond the numbers: these are left to a line search
+            break
         gain = np.sum(g * step, axis=1)
         is_up = f >= last[active]  # not if nan
         done = is_up & (gain < 2 * SUBSET_TOLERANCE_NATS)

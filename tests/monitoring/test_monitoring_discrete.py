@@ -153,7 +153,11 @@ def test_counts_of_any_dispersion_are_those_of_all_segmentations(rng):
     [
         ("_log_predictive", "r * d + 1.0 + r * n", "r * d + r * n"),
         ("_log_predictive", "betaln(a + x, c + r)", "betaln(a + x, c)"),
-        ("absorb", "np.cumsum(member, axis=0) - member", "np.cumsum(member, axis=0)"),
+        (
+            "absorb",
+            "before = runs.log_member[:R2, j] + np.cumsum(member, axis=0) - member",
+            "before = runs.log_member[:R2, j] + np.cumsum(member, axis=0)",
+        ),
     ],
 )
 def test_wrong_dispersed_counts_are_noticed(rng, monkeypatch, function, right, wrong):
