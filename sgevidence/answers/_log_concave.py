@@ -92,7 +92,7 @@ def in_suited_coordinates(
     found = answer(suited, rows, rng, size)
     if not isinstance(found, Answer) or suited is model:
         return found
-    return found._replace(theta=found.theta @ suited.to_plain.T)
+    return found._replace(theta=suited.in_plain(found.theta)[1])
 
 
 def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:

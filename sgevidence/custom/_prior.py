@@ -21,6 +21,7 @@ NO_ROWS = "this model was fitted without rows: its log_likelihood(p) has no rows
 class RowsOrNone(ConditionalEstimator):
     """Base of the estimator of a user's model."""
 
+    _y_says_what_it_is = True
     priors: Any
     mean: Any
     sample_rows: Any

@@ -179,7 +179,7 @@ class ConditionalEstimator(LearningEstimator):
     def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Targets of validated rows from one θ (d,): numbers in the data's units, or indices of classes."""
         y = self._model.sample_rows(theta[None], X, rng)
-        return y if hasattr(self, "classes_") else self._decode(y)
+        return self._decode(y) if self._labels is None else y
 
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         """Mean and standard deviation of y under one θ (d,), as far as they are known."""

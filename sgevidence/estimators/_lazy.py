@@ -6,7 +6,6 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import num_samples
@@ -79,9 +78,8 @@ def num_rows(value: Any) -> int | None:
 
 def _shape(model: Any, name: str) -> tuple[tuple[int, ...], Any]:
     """Shape and type of what a method returns for each row."""
-    is_mixture, classes = hasattr(model, "n_components"), np.asarray(getattr(model, "classes_", [0.0]))
-    n = model.n_components if is_mixture else len(classes)
+    n, dtype = model._choices
     if name == "predict":
-        return (), classes.dtype if is_classifier(model) else np.int64 if is_mixture else np.float64
+        return (), dtype
     is_table = name in ("predict_proba", "predict_log_proba") or (name == "decision_function" and n > 2)
     return (n,) if is_table else (), np.float64

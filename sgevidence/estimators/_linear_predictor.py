@@ -151,6 +151,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return self.terms is not None or self.formula is not None or self.evidence_is_relative_
 
     @property
+    def _draws_tell_priors(self) -> bool:  # type: ignore[override]
+        """Draws of terms are in units of their priors' scales."""
+        return not self._has_terms
+
+    @property
     def _contrast_terms(self) -> list[str]:  # type: ignore[override]
         means: dict[str, np.ndarray] = self._units.coding.means if isinstance(self._units, CodedUnits) else {}
         return [name for name, mean in means.items() for _ in mean]

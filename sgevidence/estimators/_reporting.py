@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from ..history import Rows
 from ..models import Model
@@ -28,6 +29,22 @@ class PosteriorReports(Standardising):
     _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
     _not_replicated: str | None = None  #: why a predictive check is refused, in words
     _is_series = False  #: rows of a density depend on those before
+    _columns_have_levels = False  #: those of a density
+    _y_says_what_it_is = False  #: y of a user's own model: counts, shares or any numbers
+    _draws_tell_priors = True  #: draws can be reweighted to another prior
+
+    @property
+    def _labels(self) -> np.ndarray | None:
+        """Labels of y in their order, of classifiers and of ordered levels; None where y is numbers."""
+        return getattr(self, "classes_", None)
+
+    @property
+    def _choices(self) -> tuple[int, Any]:
+        """Number of values that ``predict`` chooses from, 1 of numbers, and their type."""
+        labels = self._labels
+        if labels is None:
+            return 1, np.float64
+        return len(labels), labels.dtype if is_classifier(self) else np.float64
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         raise TypeError(f"{type(self).__name__} does not say what its rows are")

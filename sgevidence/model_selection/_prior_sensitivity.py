@@ -98,7 +98,7 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
         raise TypeError(f"{type(model).__name__} is no fitted estimator of this library")
     if unknown := sorted(set(prior) - priors_of(model)):
         raise ValueError(f"{unknown} do not state a prior of {type(model).__name__}")
-    if _needs_fit(model):
+    if not model._draws_tell_priors:
         raise TypeError("draws of factors, groups, curves and hidden states are not reweighted: fit again")
     found = _reweighted(model, prior)
     if not found.is_reliable:
@@ -113,11 +113,6 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
 def priors_of(model: Any) -> set[str]:
     """Parameters that state a prior, under which draws can be reweighted."""
     return {*PRIOR_SCALES, *VARIANCES, "weight_concentration"} & set(model.get_params(deep=False))
-
-
-def _needs_fit(model: Any) -> bool:
-    """Whether draws do not show another prior: θ in units of the prior's scales, or hidden states."""
-    return getattr(model, "_has_terms", False) or hasattr(model, "transition_matrix_")
 
 
 def _reweighted(model: Any, prior: dict[str, Any]) -> ReweightedEvidence:
@@ -143,8 +138,7 @@ def _reweighted(model: Any, prior: dict[str, Any]) -> ReweightedEvidence:
 def _log_prior_ratio(fitted: Any, prior: dict[str, Any]) -> np.ndarray:
     """log p'(θ_i) − log p(θ_i), (M,), in coordinates that do not depend on the prior."""
     model, theta = fitted._model, fitted.particles_
-    if hasattr(model, "to_plain"):  # coordinates for far columns
-        model, theta = model.plain, theta @ model.to_plain.T
+    model, theta = model.in_plain(theta)
     known = getattr(fitted, "_has_offset", False) + getattr(getattr(fitted, "_family", None), "has_known", 0)
     no_rows = np.zeros((1, getattr(model, "n_features", 0) + known))  # offset and trials are the last columns
     other = copy.copy(fitted).set_params(**prior)._make_model(no_rows, None)
@@ -263,7 +257,7 @@ def prior_sensitivity(estimator, X, y=None, *, factor=3.0, **fit_params) -> Sens
             names.append(f"{scale.name} {sign} {factor:g}")
             prior = scale.times(by)
             is_named = scale.parameter in priors_of(first)
-            has_weights = first.log_evidence_std_ > 0 and is_named and not _needs_fit(first)
+            has_weights = first.log_evidence_std_ > 0 and is_named and first._draws_tell_priors
             found = _reweighted(first, prior) if has_weights else None
             if found is not None and found.is_reliable:
                 other = copy.copy(first)

@@ -65,7 +65,7 @@ class Replicator(NamedTuple):
             observed = X if model._units is None else model._units.restored_X(X)
             observed = observed[~np.all(np.isnan(observed), axis=1)]
         else:
-            observed = y.astype(np.intp) if hasattr(model, "classes_") else model._decode(y)
+            observed = model._decode(y) if model._labels is None else y.astype(np.intp)
         return cls(model, X, observed, bool(np.all(copies <= 1)) and not is_sorted(observed))
 
     def draws(self, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -83,21 +83,21 @@ class Replicator(NamedTuple):
 
     def decoded(self, y: np.ndarray) -> np.ndarray:
         """Rows as a user's statistic sees them: labels as they came."""
-        return self.model.classes_[y] if hasattr(self.model, "classes_") else y
+        return y if self.model._labels is None else self.model._labels[y]
 
     def statistics(self) -> list[Statistic]:
         """Statistics that suit the family."""
         model, y = self.model, self.observed
         if y.ndim == 2:
             names = [str(name) for name in dimension_labels(model, "feature", y.shape[1])]
-            has_levels = hasattr(model, "categories_")
+            has_levels = model._columns_have_levels
             found = of_levels(names) if has_levels else of_columns(names)
             return [*found, *of_series(names, has_levels)] if model._is_series else found
-        if hasattr(model, "classes_"):
-            return [*of_classes(model.classes_), AUTOCORRELATION]
+        if model._labels is not None:
+            return [*of_classes(model._labels), AUTOCORRELATION]
         family = getattr(model, "_family", None)
         if family is None:  # a regression, or a user's own model, whose rows say what they are
-            return [*(of_values(y) if hasattr(model, "log_likelihood") else OF_NUMBERS), AUTOCORRELATION]
+            return [*(of_values(y) if model._y_says_what_it_is else OF_NUMBERS), AUTOCORRELATION]
         if family.is_positive:
             return [*(OF_COUNTS if family.grain else OF_NUMBERS), DISPERSION, AUTOCORRELATION]
         return [*OF_NUMBERS, AUTOCORRELATION]

@@ -181,8 +181,12 @@ class Model(ABC):
     # -- what double precision loses --------------------------------------------------------------
 
     def suited(self, X: np.ndarray) -> Any:
-        """This model in coordinates in which nothing cancels; another one has ``to_plain``, the way back."""
+        """This model in coordinates in which nothing cancels; :meth:`in_plain` leads back from others."""
         return self
+
+    def in_plain(self, theta: np.ndarray) -> tuple["Model", np.ndarray]:
+        """The model in the coordinates of its prior as it is stated, and the points there."""
+        return self, theta
 
     def resolves(self, rows: Any) -> bool:
         """Whether factors of a precision that is summed over the rows have all of its directions."""

@@ -175,6 +175,9 @@ class FarColumns(Model):
         of_coefficients = np.kron(self.contrasts, self.scales[:, None] * self.reflection[0])
         return block_diag(of_coefficients, np.eye(self.n_own))
 
+    def in_plain(self, theta: np.ndarray) -> tuple[Model, np.ndarray]:
+        return self.plain, theta @ self.to_plain.T
+
     def resolves(self, rows: Any) -> bool:
         """Columns are taken at one length: parameters may have widths of their own, which these keep."""
         if not len(rows):

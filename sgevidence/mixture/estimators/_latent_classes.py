@@ -100,6 +100,7 @@ class BayesianCategoricalMixture(MixtureEstimator):
     """
 
     _takes_missing = True
+    _columns_have_levels = True
     _model: CategoricalMixtureModel
     categories_: list[np.ndarray]
     _declared: list[Any] | None  #: levels that a frame's categorical columns declare

@@ -81,6 +81,10 @@ class MixtureEstimator(DensityEstimator):
             )
         return found
 
+    @property
+    def _choices(self) -> tuple[int, Any]:
+        return self.n_components, np.int64  # type: ignore[attr-defined]
+
     def _components_of_run(self) -> ComponentEvidence | None:
         """Evidences that the sampler has met on its way, of the rows at that time."""
         state = None if self._stream is None else self._stream.state
