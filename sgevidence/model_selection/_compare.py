@@ -16,6 +16,7 @@ from ._candidates import Candidate, candidate, candidates, is_search, last_step,
 from ._facts import facts_of
 from ._predictive_check import predictive_check
 from ._probabilities import in_words, log_model_prior, probabilities, probability_interval
+from ._robustness import robustness
 from ._summary import UNCHECKED, ComparisonTable
 
 #: Types of parameters that stand in a column as they are.
@@ -28,6 +29,7 @@ def compare(
     model_prior: ArrayLike | Mapping[str, float] | None = None,
     level: float = 0.9,
     check: Any = None,
+    sensitivity: Any = None,
 ) -> Any:
     """Rank models of the same rows by their evidence.
 
@@ -48,6 +50,10 @@ def compare(
         Arguments of :func:`predictive_check`, ``(X, y)`` or a dictionary such as
         ``dict(X=X, y=y, offset=offset)``: each model is asked whether it reproduces these rows.  By default
         none is, and a model that has the most evidence may fit badly.
+    sensitivity : tuple or dict, optional
+        Rows as for ``check``, arguments of ``fit``: the best model and the next are fitted under each prior
+        scale divided and multiplied by three (:func:`prior_sensitivity`), and ``report()`` says how far the
+        Bayes factor moves with the scale that decides.  By default neither is, as that takes some ten fits.
 
     Returns
     -------
@@ -151,6 +157,12 @@ def compare(
     ranked = {"rank": np.arange(1, len(found) + 1)} | {key: value[order] for key, value in columns.items()}
     table = _table(ranked, [names[k] for k in order])
     table._facts = facts_of(models, names, np.exp(log_prior[order]))
+    if sensitivity is not None:
+        if knows_subsets(models) or knows_components(models) or len(found) < 2:
+            raise ValueError(
+                "sensitivity= is of two models at least, each given as an estimator or by a search"
+            )
+        table._facts = table._facts._replace(robustness=robustness(models, (order[0], order[1]), sensitivity))
     return table
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._candidates import is_search, last_step, named_models
+from ._robustness import Robustness
 
 
 class Facts(NamedTuple):
@@ -13,6 +14,7 @@ class Facts(NamedTuple):
 
     model_prior: tuple[float, ...]  #: of the models, in the order of the table
     priors: tuple[tuple[str, str], ...]  #: whose, and the priors of parameters
+    robustness: Robustness | None = None  #: of the Bayes factor, where it was asked for
 
 
 def facts_of(models: Any, names: Sequence[str], model_prior: np.ndarray) -> Facts:

@@ -48,7 +48,7 @@ def report(table: Any, format: str) -> str:
         raise ValueError(f"a report needs the column {lost[0]!r}, which has been taken away")
     if table._facts is None or len(table._facts.model_prior) != len(table.index):
         raise ValueError("a report is of the table that compare() returns, and this is a part of it")
-    sentences = [_sentence(table), *_doubts(table), *_priors(table), _software(table)]
+    sentences = [_sentence(table), *_doubts(table), *_priors(table), *_robustness(table), _software(table)]
     return renderers[format](_four_columns(table), sentences)
 
 
@@ -149,6 +149,23 @@ def _doubts(table: Any) -> list[str]:
 def _priors(table: Any) -> list[str]:
     said = [f"{words[0].upper()}{words[1:]}, {who}." for who, words in table._facts.priors]
     return said or ["Priors of the parameters: these models do not say theirs in a line, state them here."]
+
+
+def _robustness(table: Any) -> list[str]:
+    """How far the Bayes factor of the sentence moves with the prior scale that decides."""
+    found = table._facts.robustness
+    if found is None:
+        return []
+    first, second = _names(table)[:2]
+    (low, low_factor), (high, high_factor) = found.lowest, found.highest
+    turns = " and then favours the latter" if low_factor < 0 <= high_factor else ""
+    least = _size(low_factor) if low_factor >= 0 else f"1/{_size(-low_factor)}"
+    most = _size(high_factor) if high_factor >= 0 else f"1/{_size(-high_factor)}"
+    decisive = low.rsplit(" ", 2)[0]
+    return [
+        f"Of all prior scales, a third and three times as wide, {decisive} moves the Bayes factor of {first} "
+        f"over {second} most: it is {least} under {low}{turns}, and {most} under {high}."
+    ]
 
 
 def _software(table: Any) -> str:

@@ -20,7 +20,7 @@ from sgevidence import (
     EvidenceSearch,
     compare,
 )
-from sgevidence.model_selection import _report
+from sgevidence.model_selection import _compare, _report, _robustness
 from sgevidence.samplers import Exact, Laplace
 from sgevidence.tables import in_latex, in_markdown
 
@@ -219,3 +219,58 @@ def test_other_tables_are_written_as_they_are_printed():
             (line,) = [line for line in text.splitlines() if written(row) in line]
             found = [cell.strip() for cell in re.split(r"[&|]|\\\\$", line) if cell.strip()]
             assert found == [written(row), *cells]
+
+
+def two_lines():
+    rng = np.random.default_rng(90317)
+    X = rng.standard_normal((40, 2))
+    return X, X @ [0.5, 0.1] + rng.standard_normal(40)
+
+
+def check_robustness():
+    """Factors of models that were fitted under each prior by hand."""
+    X, y = two_lines()
+
+    def factor(**scale):
+        log_Z = [BayesianLinearRegression(columns=c, **scale).fit(X, y).log_evidence_ for c in ([0], [0, 1])]
+        return log_Z[0] - log_Z[1]
+
+    fits = [BayesianLinearRegression(columns=c).fit(X, y) for c in ([0], [0, 1])]
+    table = compare(fits, sensitivity=(X, y))
+    found = table._facts.robustness
+    sign = 1 if factor() > 0 else -1  # the best model is the first
+    assert (found.lowest[0], found.highest[0]) == ("coef_scale / 3", "coef_scale * 3")
+    assert found.lowest[1] == pytest.approx(sign * factor(coef_scale=1 / 3), abs=1e-9)
+    assert found.highest[1] == pytest.approx(sign * factor(coef_scale=3.0), abs=1e-9)
+    assert found.as_given == pytest.approx(sign * factor(), abs=1e-9)
+    said = one_line(table.report())
+    assert "a third and three times as wide, coef_scale moves the Bayes factor of " in said
+    assert f"{math.exp(found.highest[1]):.3g} under coef_scale * 3." in said
+
+
+def test_report_says_how_the_factor_moves_with_the_prior():
+    check_robustness()
+
+
+def test_a_scale_that_is_varied_in_one_model_alone_is_seen(monkeypatch):
+    wrong = broken(_robustness.robustness, "second.get(name, second[AS_GIVEN])", "second[AS_GIVEN]")
+    monkeypatch.setattr(_compare, "robustness", wrong)
+    with pytest.raises(AssertionError):
+        check_robustness()
+
+
+def test_models_of_a_search_are_fitted_by_their_parameters():
+    X, y = two_lines()
+    columns = [[0], [0, 1]]
+    search = EvidenceSearch(BayesianLinearRegression(), {"columns": columns}).fit(X, y)
+    fits = [BayesianLinearRegression(columns=c).fit(X, y) for c in columns]
+    of_search = compare(search, sensitivity=dict(X=X, y=y))._facts.robustness
+    assert of_search == compare(fits, sensitivity=(X, y))._facts.robustness
+    with pytest.raises(ValueError, match="give the search itself"):
+        compare(search.cv_results_, sensitivity=(X, y))
+
+
+def test_one_model_has_no_factor_to_move():
+    X, y = two_lines()
+    with pytest.raises(ValueError, match="two models at least"):
+        compare([BayesianLinearRegression().fit(X, y)], sensitivity=(X, y))
