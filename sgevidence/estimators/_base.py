@@ -175,7 +175,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
             progress = Progress(name, self.verbose, n_rows=total, watcher=tasks, log_unit=self._log_unit)
             try:
                 # samplers judge what leaves the finite numbers
-                with np.errstate(all="ignore"), one_blas_thread(self._model, rows):
+                with progress.beating(), np.errstate(all="ignore"), one_blas_thread(self._model, rows):
                     if is_online(self):
                         self._update(sampler, rows, reset, progress)
                     else:

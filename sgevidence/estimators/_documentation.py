@@ -11,8 +11,8 @@ sampler : object or None, default=None
 random_state : int, RandomState instance or None, default=None
     An int makes every ``fit`` the same.
 verbose : bool or int, default=False
-    Print one line per chunk, with the time so far and the time left at that chunk's pace, and a note every
-    two seconds inside a long chunk.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead.
+    Print one line per chunk, with the time so far and the time left at that chunk's pace, and in a long
+    chunk a line every two seconds.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead.
 n_jobs : int or None, default=None
     Processes that share sums over many rows, −1 for all cores; None is one, unless ``joblib.parallel_config``
     says more.  It changes no digit.  They start when a fit has had work for two seconds, by its count."""

@@ -131,7 +131,8 @@ class SubsetLearning(Standardising):
                 "estimator fit_intercept=True"
             )
         progress = Progress(type(self).__name__, self.verbose)
-        found = posterior_by_fits(regressions, self._always, self._groups, self.size_prior, rng, progress)
+        with progress.beating():
+            found = posterior_by_fits(regressions, self._always, self._groups, self.size_prior, rng, progress)
         progress.done(
             f"{len(found.columns)} best subsets, log evidence {found.total:.2f} ± {found.total_std:.2f}"
         )

@@ -222,7 +222,8 @@ class SubsetReports(Standardising):
             prior, rscale = self._settings["coef_prior"], self._settings["rscale"]
             args = self._sums, self._model, self._always, self._groups, size_prior, rng
             progress = Progress(type(self).__name__, getattr(self, "verbose", False))
-            found = posterior(*args, prior, rscale, progress)
+            with progress.beating():
+                found = posterior(*args, prior, rscale, progress)
             normalised = looks_normalised(self.n_samples_seen_, self._sums.total_weight)
             each = (self._prior_conflict(), normalised, self._doubt_of_constants())
             more = [words for words in each if words is not None]

@@ -1,7 +1,8 @@
 """A grid search by evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager, contextmanager
+from time import perf_counter
 from typing import Any
 
 from sklearn.base import clone
@@ -12,6 +13,7 @@ from ..exceptions import warn_caller
 from ..history import task_workers
 from ..mixture.estimators import one_walk_of_clones
 from ..rows import refuse_unknown_sizes
+from ..samplers import Progress
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
 from ._search import FullData, checked_scorer, evidence_scorers, words_of_fits
@@ -29,7 +31,8 @@ class EvidenceSearch(GridSearchCV):
     n_jobs : int or None, default=None
         Fits at a time.
     verbose : int, default=0
-        Messages of the search, as in ``GridSearchCV``.
+        Messages of the search, as in ``GridSearchCV``; from 1 on every two seconds a line that says how many
+        models are fitted and how long the others will take at that pace.
 
     Attributes
     ----------
@@ -120,7 +123,8 @@ class EvidenceSearch(GridSearchCV):
         refuse_unknown_sizes(0, X=X, y=y)
         n_models = len(ParameterGrid(self.param_grid))
         with self._one_walk(X, y, params), task_workers(self.n_jobs, n_models, X), words_of_fits() as words:
-            super().fit(X, y, **params)
+            with self._progress(n_models, words):
+                super().fit(X, y, **params)
         log_Z = self.cv_results_["mean_test_log_evidence"]
         if all(n == 0 or Z in words for n, Z in zip(self.cv_results_["mean_test_n_warnings"], log_Z)):
             self.cv_results_["warnings"] = [words.get(Z, ()) for Z in log_Z.tolist()]
@@ -149,6 +153,17 @@ class EvidenceSearch(GridSearchCV):
                 if one[name] == max(tried):
                     clone(self.estimator).set_params(**clone(one, safe=False)).fit(X, y, **params)
             yield
+
+    def _progress(self, n_models: int, done: Sized) -> AbstractContextManager[Any]:
+        """Lines while models are fitted; ``done`` holds an entry for each that this process has."""
+        start = perf_counter()
+
+        def stage() -> str:
+            n, seconds = len(done), perf_counter() - start
+            left = f", about {seconds / n * (n_models + 1 - n):.1f} s left" if n else ""  # and the best again
+            return f"{n} of {n_models} models" + left
+
+        return Progress(type(self).__name__, self.verbose).beating(stage)
 
     def _names(self) -> set[str]:
         """Parameters of the grid."""

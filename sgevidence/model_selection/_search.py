@@ -112,8 +112,9 @@ def _n_samples_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any 
 def _n_warnings_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """Number of reasons that the fit gives to doubt its evidence."""
     words = tuple(getattr(last_step(estimator), "warnings_", ()))
-    if words and (found := WORDS_OF_FITS.get()) is not None:
-        found[_read(estimator, "log_evidence_")] = words
+    if (found := WORDS_OF_FITS.get()) is not None:
+        log_Z = _read(estimator, "log_evidence_")
+        found[log_Z] = words or found.get(log_Z, ())
     return float(len(words))
 
 

@@ -1,6 +1,12 @@
-"""How far a run is: lines for the reader, tasks for whoever watches."""
+"""How far a run is: lines for the reader, tasks for whoever watches.
 
-from collections.abc import Callable
+Engines tell it of steps and parts where they have such; in between a thread of its own prints that the run is
+alive, so that no long fit is silent.  It reads no state of the run.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -57,6 +63,27 @@ class Progress:
             self.watcher.step()
         if self.verbose and perf_counter() - self._last > self.interval:
             self._print(note if isinstance(note, str) else note())
+
+    @contextmanager
+    def beating(self, stage: Callable[[], str] = lambda: "at work") -> Iterator["Progress"]:
+        """A line each interval, also while code is at work that tells nobody how far it is."""
+        if not self.verbose:
+            yield self
+            return
+        ends = Event()
+
+        def beat() -> None:
+            while not ends.wait(self.interval / 4):
+                if perf_counter() - self._last > self.interval:
+                    self._print(f"{stage()}, {perf_counter() - self._start:.1f} s")
+
+        thread = Thread(target=beat, name=f"progress of {self.name}", daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            ends.set()
+            thread.join()
 
     def expect(self, n_parts: int) -> None:
         """``n_parts`` parts are to come."""

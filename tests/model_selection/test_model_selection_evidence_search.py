@@ -1,5 +1,6 @@
 """A search by evidence in one line: GridSearchCV's numbers, the table, a warning at the end of the grid."""
 
+import re
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sgevidence import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
+    BayesianGLM,
     BayesianLinearRegression,
     EvidenceSearch,
     FullData,
@@ -22,7 +24,7 @@ from sgevidence import (
     evidence_scorers,
 )
 from sgevidence.exceptions import EvidenceWarning
-from sgevidence.samplers import Exact
+from sgevidence.samplers import Exact, Progress
 
 
 def test_it_is_grid_search_by_evidence():
@@ -109,3 +111,15 @@ def test_orders_on_rows_of_their_own_are_said():
         warnings.simplefilter("error")
         search.set_params(estimator__max_order=1).fit(y[:, None])
         EvidenceSearch(model, {"order": [1], "coef_scale": [1.0, 2.0]}).fit(y)
+
+
+def test_a_search_says_how_far_it_is(capsys, monkeypatch):
+    monkeypatch.setattr(Progress.__init__, "__defaults__", (True, 0.005, None, None, 0.0))
+    X = np.random.default_rng(5).standard_normal((60, 2))
+    search = EvidenceSearch(
+        BayesianGLM("bernoulli", random_state=0), {"coef_scale": [0.5, 1.0, 2.0]}, verbose=1
+    )
+    search.fit(X, (X[:, 0] > 0).astype(int))
+    said = capsys.readouterr().out
+    assert "[EvidenceSearch] 0 of 3 models, " in said
+    assert re.search(r"\[EvidenceSearch\] [12] of 3 models, about \d+\.\d s left, ", said)

@@ -2,7 +2,11 @@
 
 import pickle
 import re
+from contextlib import nullcontext
 from itertools import count
+from threading import Thread
+from threading import enumerate as enumerate_threads
+from time import sleep
 
 import numpy as np
 import pytest
@@ -129,3 +133,38 @@ def test_runs_until_precise_are_parts_and_have_the_name(rng, capsys):
     )
     assert re.fullmatch(r"\[x\] \d+ runs, log evidence .* ± 0\.\d+ nats, wanted ± 0.1", lines[-1])
     assert pickle.loads(pickle.dumps(Progress("x", watcher=watcher).alone())).watcher is None
+
+
+def check_beats(capsys):
+    """Code that tells nobody how far it is: a line an interval, and none once it ends."""
+    progress = Progress("x", interval=0.02)
+    with progress.beating(lambda: "1 of 3 models"):
+        sleep(0.2)
+    lines = capsys.readouterr().out.splitlines()
+    assert 2 <= len(lines) <= 11 and all(re.fullmatch(r"\[x\] 1 of 3 models, 0\.\d s", one) for one in lines)
+    sleep(0.1)
+    assert not capsys.readouterr().out
+
+
+def test_a_long_part_is_not_silent(capsys):
+    check_beats(capsys)
+
+
+def test_a_beat_that_does_not_end_is_seen(capsys, monkeypatch):
+    def endless(self, stage):
+        thread = Thread(target=lambda: [sleep(0.01) or print("[x] 1 of 3 models, 0.1 s") for _ in range(25)])
+        thread.start()
+        return nullcontext()
+
+    monkeypatch.setattr(Progress, "beating", endless)
+    with pytest.raises(AssertionError):
+        check_beats(capsys)
+
+
+def test_beats_end_with_an_error_and_are_silent_where_nobody_asked(capsys):
+    with pytest.raises(KeyboardInterrupt), Progress("x", interval=0.01).beating():
+        raise KeyboardInterrupt
+    with Progress("x", verbose=False, interval=0.01).beating():
+        sleep(0.05)
+    assert not any(one.name.startswith("progress of") for one in enumerate_threads())
+    assert not capsys.readouterr().out
