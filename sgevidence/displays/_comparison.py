@@ -86,7 +86,7 @@ class ComparisonDisplay:
         -------
         ComparisonDisplay
         """
-        names = [str(name) for name in self.table.index]
+        names = [str(name).replace("formula=", "", 1) for name in self.table.index]
         ax = named_rows(self, ax, names, each=0.4, wide=True)
         rows, difference = np.arange(len(names)), np.asarray(self.table["difference"])
         bars = n_std * np.asarray(self.table["difference_std"])
@@ -99,7 +99,7 @@ class ComparisonDisplay:
         name_right(ax, probabilities, "probability" + "\n(interval of its error)" * ranges)
         thin = is_thin(ax, bars[near], style["markersize"], axis=0)
         hidden = ", shorter than the marks" * thin
-        ax.set_xlabel(f"log evidence minus that of {names[0]}\n(nats, ± {n_std:g} standard errors{hidden})")
+        ax.set_xlabel(f"log evidence minus that of the best\n(nats, ± {n_std:g} standard errors{hidden})")
         return self
 
     @staticmethod
@@ -111,7 +111,7 @@ class ComparisonDisplay:
         edge = dict(transform=ax.get_yaxis_transform(), color=GREY)
         ax.plot(np.full(len(rows), 0.02), rows, "<", markersize=7, **edge)
         for row, value in zip(rows, difference):
-            ax.text(0.045, row, number(value), va="center", **edge)
+            ax.text(0.06, row, number(value), va="center", **edge)
 
     def _probability(self, k: int) -> str:
         """Probability of row ``k`` in words, with the interval that its error leaves."""

@@ -92,6 +92,8 @@ class EffectsDisplay(Picture):
     levels : sequence of str
     term : str
         Name of the term, as ``effects_`` has it.
+    scale : str, default=""
+        What the effects add to, such as the mean of y.
 
     Attributes
     ----------
@@ -112,19 +114,19 @@ class EffectsDisplay(Picture):
     '4'
     """
 
-    def __init__(self, *, draws: np.ndarray, levels: Sequence[str], term: str):
-        self.draws, self.levels, self.term = draws, levels, term
+    def __init__(self, *, draws: np.ndarray, levels: Sequence[str], term: str, scale: str = ""):
+        self.draws, self.levels, self.term, self.scale = draws, levels, term, scale
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, term: str | None = None, ax: Any = None) -> "EffectsDisplay":
-        """Draw one term of a fitted regression.
+        """Draw the terms of a fitted regression, or one of them.
 
         Parameters
         ----------
         estimator : fitted estimator
             With ``terms`` or a ``formula``, alone, frozen or at the end of a pipeline.
         term : str, optional
-            Such as ``"days | subject"``; by default the first of ``effects_``.
+            Such as ``"days | subject"``; by default all of ``effects_``, each level behind its term's name.
         ax : matplotlib Axes, optional
 
         Returns
@@ -143,10 +145,21 @@ class EffectsDisplay(Picture):
         terms = list(dict.fromkeys(effect.term for effect, _ in effects))
         if not terms or term not in {None, *terms}:
             raise ValueError(f"{type(model).__name__} has no term {term!r}: its terms of levels are {terms}")
-        term = terms[0] if term is None else term
-        chosen = [(effect.level, draws) for effect, draws in effects if effect.term == term]
+        shown = terms if term is None else [term]
+        prefix = "{0}: {1}" if len(shown) > 1 else "{1}"
+        chosen = [
+            (prefix.format(effect.term, effect.level), draws)
+            for effect, draws in effects
+            if effect.term in shown
+        ]
         levels, draws = zip(*chosen)
-        return cls(draws=np.column_stack(draws), levels=levels, term=term).plot(ax)
+        link = getattr(getattr(model, "_family", None), "link", "identity")
+        response = getattr(model, "formula", None) or "y ~"
+        name = response.partition("~")[0].strip()
+        of_link = f" ({link} link)" if link else ""
+        is_y = link == "identity"
+        scale = f"added to {name}" if is_y else f"added to the linear predictor of {name}{of_link}"
+        return cls(draws=np.column_stack(draws), levels=levels, term=", ".join(shown), scale=scale).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         order = np.argsort(-self.draws.mean(axis=0))
@@ -157,7 +170,8 @@ class EffectsDisplay(Picture):
         intervals(ax, self.draws[:, order], np.arange(len(order)), None, **marker_style(0))
         left_out = len(self.levels) - len(order)
         middle = f"; {left_out} levels between are left out" if left_out else ""
-        ax.set_xlabel(f"{self.term} (mean, 50 % and 90 % interval{middle})")
+        scale = f"{self.scale}\n" if self.scale else ""
+        ax.set_xlabel(f"{self.term} {scale}(mean, 50 % and 90 % interval{middle})")
 
 
 class CoefficientsDisplay(Picture):

@@ -123,8 +123,9 @@ class StatesDisplay:
             mine = np.flatnonzero(state == k)
             above.plot(x[mine], self.series[mine], "o", color=colors[k], markersize=4, mec="white", mew=0.4)
         above.set_ylabel(self.name)
+        labels = [f"state {k}: {share:.0%}" for k, share in enumerate(self.probabilities.mean(axis=0))]
         style = dict(colors=colors, alpha=0.75, linewidth=0) | area_params
-        below.stackplot(x, self.probabilities.T, labels=[f"state {k}" for k in range(K)], **style)
+        below.stackplot(x, self.probabilities.T, labels=labels, **style)
         for one in (above, below):
             for start in self.starts:
                 one.axvline(

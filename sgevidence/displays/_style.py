@@ -5,6 +5,7 @@ the distinction without colour.
 """
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any, Self
 
 import numpy as np
@@ -85,10 +86,9 @@ def number(value: float) -> str:
 
 
 def legend(ax: Any, n: int, title: str | None = None) -> None:
-    """Inside where few names leave room, otherwise on the right; the title says what stands beside a name."""
+    """Names on the right, where nothing is drawn, if there are several; the title says what else is there."""
     if n > 1:
-        beside: dict[str, Any] = dict(loc="upper left", bbox_to_anchor=(1.0, 1.0)) if n > 5 else {}
-        ax.legend(frameon=False, title=title, **beside)
+        ax.legend(frameon=False, title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def is_thin(ax: Any, half_widths: np.ndarray, points: float, axis: int) -> bool:
@@ -119,7 +119,11 @@ def named_rows(
 
     A ``wide`` one has room for words on the right and for two lines of a label.
     """
+    letter, room = 0.075, 4.0  # inches: width of a letter of a name, and of what is drawn
+    names = [fill(name, 44, break_long_words=False, subsequent_indent="  ") for name in names]
+    longest = max((len(line) for name in names for line in name.splitlines()), default=0)
     width, around = (6.4, 1.2) if wide else (6.0, 1.0)
+    width = max(width, room + letter * longest + 1.2 * wide)
     ax = axes(display, ax, figsize=(width, around + each * len(names)))
     if line is not None:
         ax.axvline(line, color=GREY, linewidth=0.8, linestyle=":")

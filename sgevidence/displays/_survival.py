@@ -97,9 +97,16 @@ class SurvivalDisplay(Picture):
     """
 
     def __init__(
-        self, *, times: np.ndarray, survival: Sequence[Any], observed: Sequence[Any], names: Sequence[str]
+        self,
+        *,
+        times: np.ndarray,
+        survival: Sequence[Any],
+        observed: Sequence[Any],
+        names: Sequence[str],
+        time: str = "time",
     ):
         self.times, self.survival, self.observed, self.names = times, survival, observed, names
+        self.time = time
 
     @classmethod
     def from_estimator(
@@ -143,6 +150,7 @@ class SurvivalDisplay(Picture):
         model = drawn(cls, estimator, "predict_survival")
         if not has_times(model):
             raise TypeError(f"{model!r} predicts no survival: its family is not one of times")
+        name = getattr(y, "name", None)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         event = np.ones(len(y), dtype=bool) if event is None else np.asarray(event).astype(bool)
         groups = np.full(len(y), "all rows") if groups is None else np.asarray(groups)
@@ -156,6 +164,7 @@ class SurvivalDisplay(Picture):
             survival=[each[part].mean(axis=0) for part in parts],
             observed=[KaplanMeier.of(y[part], event[part]) for part in parts],
             names=[str(label) for label in labels],
+            time="time" if name is None else str(name),
         ).plot(ax)
 
     def _draw(self, ax: Any) -> None:
@@ -169,6 +178,9 @@ class SurvivalDisplay(Picture):
             ax.plot(steps.censored, steps.at(steps.censored), "|", color=color, markersize=7)
             ax.plot(self.times, line, label=name, **line_style(k))
         ax.set(
-            xlabel="time", ylabel="probability that the event comes later", ylim=(0.0, 1.02), xlim=(0.0, None)
+            xlabel=self.time,
+            ylabel="probability that the event comes later",
+            ylim=(0.0, 1.02),
+            xlim=(0.0, None),
         )
         legend(ax, len(self.names))

@@ -76,7 +76,8 @@ def test_levels_are_sorted_by_their_effects(with_terms):
     display = EffectsDisplay.from_estimator(with_terms, term="1 | 1")
     assert [float(label.get_text()) for label in display.ax_.get_yticklabels()] == [5, 4, 3, 2, 1, 0]
     assert np.ptp(display.draws.mean(axis=0)) == pytest.approx(10, abs=0.1)
-    assert EffectsDisplay.from_estimator(with_terms).draws.shape[1] == 2
+    every = EffectsDisplay.from_estimator(with_terms)
+    assert every.draws.shape[1] == 8 and {one.partition(":")[0] for one in every.levels} == {"1 | 1", "2"}
     with pytest.raises(ValueError, match="no term 'x'"):
         EffectsDisplay.from_estimator(with_terms, term="x")
 
@@ -399,7 +400,10 @@ def test_states_of_sequences():
     assert display.series.tolist() == np.repeat([0.0, 1.0, 0.0, 1.0], 8).tolist()
     np.testing.assert_allclose(display.probabilities, model.predict_proba(X, lengths=[16, 16]))
     assert display.starts.tolist() == [16]
-    assert [text.get_text() for text in display.axes_[1].get_legend().get_texts()] == ["state 0", "state 1"]
+    assert [text.get_text() for text in display.axes_[1].get_legend().get_texts()] == [
+        "state 0: 50%",
+        "state 1: 50%",
+    ]
     with pytest.raises(ValueError, match="StatesDisplay draws on two axes, got 1"):
         display.plot(plt.gca())
     with pytest.raises(TypeError, match="StatesDisplay draws a fitted estimator with transition_matrix_"):
