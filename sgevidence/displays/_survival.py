@@ -74,6 +74,8 @@ class SurvivalDisplay(Picture):
         Estimates of each group.
     names : sequence of str
         Names of the groups.
+    time : str, default="time"
+        Name of the axis of times.
 
     Attributes
     ----------
