@@ -195,7 +195,7 @@ class Coding(NamedTuple):
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
         """Columns of a factor, a product or B-splines, not centred."""
         if isinstance(term, Interaction):
-            return products(*(self.fixed(part, X) for part in parts(term)))
+            return products([self.fixed(part, X) for part in parts(term)])
         if isinstance(term, BSpline):
             return self.curves[term.name].columns(X[:, self.columns.place(term.column)])
         if not isinstance(term, Factor):

@@ -69,10 +69,10 @@ def resolved(text: str, X: Any) -> Formula:
                 linear.append(parts[0])
             elif len(parts) == 1:
                 terms.append(parts[0])
-            elif len(parts) == 2 and not any(isinstance(part, Smooth | BSpline) for part in parts):
+            elif not any(isinstance(part, Smooth | BSpline) for part in parts):
                 terms.append(Interaction(*parts))
             else:
-                raise ValueError(f"{text!r}: interactions are of two columns or factors, not {term}")
+                raise ValueError(f"{text!r}: interactions are of columns and factors, not {term}")
     for key, effects in groups.items():
         slopes = tuple(effect for effect in effects if effect is not None)
         group = Group(key if len(key) > 1 else key[0], by=slopes or None, intercept=None in effects)

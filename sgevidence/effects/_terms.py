@@ -57,6 +57,8 @@ def check(term: Any) -> None:
             raise TypeError(f"categories must be a sequence of levels or None, got {categories!r}")
         if not isinstance(getattr(part, "correlated", True), bool | np.bool_):
             raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
+    if isinstance(term, Interaction) and len(term) < 2:
+        raise ValueError(f"an Interaction is of two or more columns or factors, got {term!r}")
     if isinstance(term, Group):
         check_group(term)
     if isinstance(term, Smooth):
