@@ -12,6 +12,7 @@ from ._interaction import Interaction, products
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
 from ._model import EffectsModel
+from ._monotone import Monotone
 from ._names import divisors, fixed_effects, group_effects
 from ._relaid import ColumnMaps, relaid
 from ._smooth import Smooth
@@ -35,6 +36,7 @@ __all__ = [
     "JZSModel",
     "JZSPosterior",
     "Layout",
+    "Monotone",
     "LevelSums",
     "RelativeLayout",
     "Smooth",

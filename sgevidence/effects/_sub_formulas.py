@@ -61,9 +61,9 @@ def sub_formulas(formula: str) -> list[str]:
             key = next((one for one in groups if sorted(one) == sorted(names)), names)
             groups.setdefault(key, []).append(effect_words(term.expr))
         else:
-            names = [component_words(part) for part in term.components]
-            fixed[tuple(sorted(names))] = ":".join(names)
-            needs[tuple(sorted(names))] = lower(term.components)
+            words = [component_words(part) for part in term.components]
+            fixed[tuple(sorted(words))] = ":".join(words)
+            needs[tuple(sorted(words))] = lower(term.components)
     choices = []
     for key, effects in groups.items():
         choices.append(_nested(":".join(key), effects, tree.n_parts(key) > 1))
