@@ -56,7 +56,8 @@ def test_three_factors_are_products_of_kernels():
 
 
 def test_a_product_that_forgets_its_third_part_would_be_seen(monkeypatch):
-    wrong = broken(_interaction.products, ", columns)", ", columns[:2])")
+    right = "reduce(lambda A, B: (A[:, :, None] * B[:, None, :]).reshape(n, -1), columns)"
+    wrong = broken(_interaction.products, right, right.replace("columns)", "columns[:2])"))
     monkeypatch.setattr(_coding, "products", wrong)
     with pytest.raises(AssertionError):
         check_three_factors()
