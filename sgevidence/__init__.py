@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # type checkers and editors read these lines, Python asks NAM
     from .averaging import EvidenceModelAverager
     from .bridging import bridge_evidence
     from .custom import BayesianModel
-    from .effects import BSpline, Factor, Group, Interaction, Smooth, sub_formulas
+    from .effects import BSpline, Factor, Group, Interaction, Monotone, Smooth, sub_formulas
     from .estimators import (
         BayesianAutoregression,
         BayesianGLM,
@@ -68,6 +68,7 @@ __all__ = [
     "Smooth",
     "BSpline",
     "Interaction",
+    "Monotone",
     "sub_formulas",
     "term_probabilities",
     "Dirichlet",
@@ -104,7 +105,7 @@ NAMES = {
     "averaging": "EvidenceModelAverager",
     "bridging": "bridge_evidence",
     "custom": "BayesianModel",
-    "effects": "BSpline Factor Group Interaction Smooth sub_formulas",
+    "effects": "BSpline Factor Group Interaction Monotone Smooth sub_formulas",
     "estimators": "BayesianAutoregression BayesianGLM BayesianLinearRegression BayesianSoftmaxRegression "
     "merge",
     "exceptions": "CallLimitError DivergenceError EvidenceWarning ImpossibleRowsError SavedFileError",

@@ -8,19 +8,21 @@ from ._factor import Factor, contrasts
 from ._formula import Formula, resolved, response_of
 from ._gaussian import LevelSums
 from ._group import Group
-from ._interaction import Interaction
+from ._interaction import Interaction, products
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
 from ._model import EffectsModel
+from ._monotone import Monotone
 from ._names import divisors, fixed_effects, group_effects
 from ._relaid import ColumnMaps, relaid
 from ._smooth import Smooth
-from ._sub_formulas import formula_terms, sub_formulas
+from ._sub_formulas import MAX_FORMULAS, formula_terms, hereditary, sub_formulas
 from ._terms import with_scales
 
 __all__ = [
     "GROUP_SCALE",
     "CODE",
+    "MAX_FORMULAS",
     "BSpline",
     "Block",
     "Coding",
@@ -34,6 +36,7 @@ __all__ = [
     "JZSModel",
     "JZSPosterior",
     "Layout",
+    "Monotone",
     "LevelSums",
     "RelativeLayout",
     "Smooth",
@@ -45,7 +48,9 @@ __all__ = [
     "formula_terms",
     "group_effects",
     "is_covariate",
+    "hereditary",
     "jzs_block",
+    "products",
     "relaid",
     "resolved",
     "response_of",

@@ -5,8 +5,8 @@ r"""From the columns of a user to those of a layout, in two steps.
 2. :class:`Coding` takes these numbers in the units of the model and adds contrasts, products and curves, with
    the means that the first rows have fixed.
 
-A linear effect belongs to every column that no ``Factor``, ``BSpline`` or ``Group`` names, also if a slope,
-a ``Smooth`` or a product is made of it.
+A linear effect belongs to every column that no ``Factor``, ``Monotone``, ``BSpline`` or ``Group`` names, also
+if a slope, a ``Smooth`` or a product is made of it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,6 +21,7 @@ from ._group import Group
 from ._interaction import Interaction, products
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
+from ._monotone import Monotone
 from ._smooth import Curve, Smooth
 from ._terms import Term, categories_of, check, numeric, parts
 
@@ -47,7 +48,9 @@ class Columns(NamedTuple):
         ]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise ValueError(f"{twice[0]!r} is in two terms: give it once")
-        factors = {part.column: part for term in terms for part in parts(term) if isinstance(part, Factor)}
+        with_levels = [part for term in terms for part in parts(term) if isinstance(part, Factor | Monotone)]
+        with_levels.sort(key=lambda part: isinstance(part, Monotone))  # which say the order
+        factors = {part.column: part for part in with_levels}
         groups = {term.column: term for term in terms if isinstance(term, Group)}
         named = {name for key in [*factors, *groups] for name in (key if isinstance(key, tuple) else (key,))}
         as_given = tuple(dict.fromkeys(term.column for term in terms if isinstance(term, BSpline)))
@@ -56,6 +59,8 @@ class Columns(NamedTuple):
         for term in terms:
             linear += [name for name in numeric(term) if name not in linear]
         levels = [Levels.of(X, name, categories_of(X, t)) for name, t in (factors | groups).items()]
+        for part in with_levels:
+            refuse_levels(part, next(list(one.number) for one in levels if one.name == part.column))
         new = [name in groups and name not in factors for name in factors | groups]
         return cls(tuple(linear), as_given, tuple(levels), tuple(new))
 
@@ -108,6 +113,7 @@ class Coding(NamedTuple):
     layout: Layout
     ratios: np.ndarray  #: prior scale of each contrast and product in that of coefficients: columns have it
     means: dict[str, np.ndarray]  #: of contrasts and products
+    step_means: dict[str, np.ndarray]  #: of the levels of a Monotone, the lowest left out
     curves: dict[str, Any]  #: Curve of a Smooth, FixedCurve of a BSpline
     intercept: bool
     origins: dict[str, np.ndarray]  #: of the slopes of each group, in units
@@ -134,7 +140,7 @@ class Coding(NamedTuple):
         curves: dict[str, Any] = {}
         origins = {term.name: in_units(term, columns, *units) for term in terms if isinstance(term, Group)}
         empty, has_constant = Layout(np.zeros(0), ()), intercept_scale is not None
-        plain = cls(columns, tuple(terms), empty, np.ones(0), {}, {}, has_constant, origins)
+        plain = cls(columns, tuple(terms), empty, np.ones(0), {}, {}, {}, has_constant, origins)
         for term in terms:
             if isinstance(term, BSpline):
                 curves[term.name] = FixedCurve.of(X[:, columns.place(term.column)], weight, term)
@@ -149,10 +155,15 @@ class Coding(NamedTuple):
             if isinstance(term, Smooth):
                 curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
                 blocks.append(Block(1, term.n_basis - 2, term.scale or 1.0, common=True))
+            elif isinstance(term, Monotone):
+                W = plain.above_lowest(term, X)
+                plain.step_means[term.name] = weight @ W / weight.sum() if centred else np.zeros(W.shape[1])
+                blocks.append(Block(1, W.shape[1], term.scale or 1.0, common=True, in_steps=True))
             elif isinstance(term, Group):
                 n_levels, q = len(columns.levels_of(term.column)), len(term.effects)
                 blocks.append(Block(n_levels, q, term.scale or 1.0, term.correlated and q > 1))
         if jzs:
+            refuse_steps(terms)
             covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
             factors = [
                 (term, len(means[term.name]))
@@ -180,7 +191,7 @@ class Coding(NamedTuple):
     @property
     def block_terms(self) -> list:
         """Term of each block: of JZS priors, covariates and factors come first."""
-        terms = [term for term in self.terms if isinstance(term, Smooth | Group)]
+        terms = [term for term in self.terms if isinstance(term, Smooth | Group | Monotone)]
         return [None] * (len(self.layout.blocks) - len(terms)) + terms
 
     def grown(self, columns: Columns) -> "Coding":
@@ -195,7 +206,7 @@ class Coding(NamedTuple):
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
         """Columns of a factor, a product or B-splines, not centred."""
         if isinstance(term, Interaction):
-            return products(*(self.fixed(part, X) for part in parts(term)))
+            return products([self.fixed(part, X) for part in parts(term)])
         if isinstance(term, BSpline):
             return self.curves[term.name].columns(X[:, self.columns.place(term.column)])
         if not isinstance(term, Factor):
@@ -204,16 +215,24 @@ class Coding(NamedTuple):
         H = contrasts(len(self.columns.levels_of(term.column)))
         return H[X[:, self.columns.place(term.column)].astype(np.int64)]
 
+    def above_lowest(self, term: Monotone, X: np.ndarray) -> np.ndarray:
+        """Indicators of all levels but the lowest, (n, m)."""
+        code = X[:, self.columns.place(term.column), None]
+        return (code == np.arange(1, len(self.columns.levels_of(term.column)))).astype(float)
+
     @property
     def column_terms(self) -> list[str]:
         """Term of each column of the layout; none of the constant, :data:`CODE` of numbers of levels."""
         linear = [str(name) for name in self.columns.linear]
         fixed = [(t, [t.name] * len(self.means[t.name])) for t in self.terms if t.name in self.means]
+        sizes = {
+            getattr(term, "name", None): block.n_effects
+            for term, block in zip(self.block_terms, self.layout.blocks)
+        }
         blocks: list[str] = []
         for term in self.terms:
-            if isinstance(term, Smooth | Group):
-                size = term.n_basis - 2 if isinstance(term, Smooth) else len(term.effects)
-                blocks += [term.name] * size + [CODE]
+            if isinstance(term, Smooth | Group | Monotone):
+                blocks += [term.name] * sizes[term.name] + [CODE]
         if not isinstance(self.layout, RelativeLayout):
             constant = [""] * (self.intercept and bool(self.layout.blocks))
             return linear + [name for _, names in fixed for name in names] + constant + blocks
@@ -231,6 +250,8 @@ class Coding(NamedTuple):
             elif isinstance(term, Smooth):
                 curve = self.curves[term.name].columns(X[:, self.columns.linear.index(term.column)])
                 blocks += [curve, 0.0 * one]
+            elif isinstance(term, Monotone):
+                blocks += [self.above_lowest(term, X) - self.step_means[term.name], 0.0 * one]
             else:
                 at = [self.columns.linear.index(name) for name in term.slopes]
                 slopes = list((X[:, at] - self.origins[term.name]).T[:, :, None])
@@ -245,6 +266,24 @@ class Coding(NamedTuple):
             return np.concatenate([one[:, : self.layout.n_fixed], *own, *blocks, X[:, n_read:]], axis=1)
         scaled = np.concatenate(fixed, axis=1) * self.ratios
         return np.concatenate([linear, scaled, *constant, *blocks, X[:, n_read:]], axis=1)
+
+
+def refuse_levels(term: Factor | Monotone, levels: list) -> None:
+    """ValueError for a reference that is no level, and for a single step."""
+    if isinstance(term, Monotone) and len(levels) < 2:
+        raise ValueError(f"{term.name} needs two levels or more, and column {term.column!r} has {levels}")
+    if isinstance(term, Factor) and term.reference is not None and term.reference not in levels:
+        raise ValueError(
+            f"the reference level {term.reference!r} of column {term.column!r} is none of {levels[:20]}"
+        )
+
+
+def refuse_steps(terms: Sequence[Term]) -> None:
+    """ValueError for monotone effects, whose steps have no JZS prior."""
+    if named := [term.name for term in terms if isinstance(term, Monotone)]:
+        raise ValueError(
+            f"{named[0]} has no JZS prior: give prior='normal', or Factor for levels in any order"
+        )
 
 
 def in_units(term: Group, columns: Columns, center: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -30,6 +30,11 @@ class Factor(NamedTuple):
     categories : sequence or None, default=None
         All levels; None: those that a categorical column declares, else those of the first rows.  Another one
         is refused.  Levels without rows change no evidence but that of products.
+    reference : level or None, default=None
+        Level that the others are compared with where effects are printed.  No prior and no evidence has it.
+    polynomial : bool, default=False
+        Print the linear, quadratic, … parts of the effects in the order of the levels, equally far from one
+        another: orthonormal contrasts, as R prints those of ordered factors.
 
     References
     ----------
@@ -46,6 +51,8 @@ class Factor(NamedTuple):
     column: Any
     scale: float | None = None
     categories: Any = None
+    reference: Any = None
+    polynomial: bool = False
 
     @property
     def prior_scale(self) -> float:
@@ -57,6 +64,13 @@ class Factor(NamedTuple):
     def name(self) -> str:
         """As a formula writes it."""
         return str(self.column)
+
+
+def polynomials(n_levels: int) -> np.ndarray:
+    """Orthonormal polynomials of the numbers of the levels, (K, K − 1): linear, quadratic, …"""
+    k = np.arange(n_levels) - 0.5 * (n_levels - 1)
+    Q, R = np.linalg.qr(np.vander(k / max(n_levels - 1, 1), n_levels, increasing=True))
+    return (Q * np.sign(np.diag(R)))[:, 1:]
 
 
 def contrasts(n_levels: int) -> np.ndarray:

@@ -8,6 +8,7 @@
     (0 + days | subject)  Group("subject", by="days", intercept=False); beside (1 | subject) independent of it
     bs(x, df=5, degree=3) BSpline
     s(age), s(age, k=8)   Smooth;   C(year) Factor of numbers;   log(x), sqrt(x) transformed columns
+    T(x, "a"), C(x, Poly) Factor, printed against a level or by polynomials;   mo(x) Monotone
 """
 
 from typing import Any, NamedTuple
@@ -15,14 +16,19 @@ from typing import Any, NamedTuple
 from ._b_spline import BSpline
 from ._columns import TRANSFORMS, Transformed, column
 from ._factor import Factor
-from ._formula_tree import effect_words, name_words, option, parsed
+from ._formula_terms import Call, term_of
+from ._formula_tree import component_words, effect_words, name_words, parsed
 from ._group import Group
 from ._interaction import Interaction
+from ._monotone import Monotone
 from ._smooth import Smooth
 from ._text_columns import has_levels
 
 #: Functions that a formula may call.
-FUNCTIONS = ("s", "bs", "C", *TRANSFORMS)
+FUNCTIONS = ("s", "bs", "C", "T", "mo", *TRANSFORMS)
+
+#: Terms of one column that are in no product.
+CURVES = Smooth | BSpline | Monotone
 
 
 class Formula(NamedTuple):
@@ -65,14 +71,14 @@ def resolved(text: str, X: Any) -> Formula:
         else:
             parts = [reader.part(part) for part in term.components]
             used += [getattr(part, "column", part) for part in parts]
-            if len(parts) == 1 and not isinstance(parts[0], Factor | Smooth | BSpline):
+            if len(parts) == 1 and not isinstance(parts[0], CURVES | Factor):
                 linear.append(parts[0])
             elif len(parts) == 1:
                 terms.append(parts[0])
-            elif len(parts) == 2 and not any(isinstance(part, Smooth | BSpline) for part in parts):
+            elif not any(isinstance(part, CURVES) for part in parts):
                 terms.append(Interaction(*parts))
             else:
-                raise ValueError(f"{text!r}: interactions are of two columns or factors, not {term}")
+                raise ValueError(f"{text!r}: interactions are of columns and factors, not {term}")
     for key, effects in groups.items():
         slopes = tuple(effect for effect in effects if effect is not None)
         group = Group(key if len(key) > 1 else key[0], by=slopes or None, intercept=None in effects)
@@ -99,30 +105,20 @@ class _Reader(NamedTuple):
         call = part.call
         if call.callee not in FUNCTIONS:
             raise ValueError(f"{part.name} is none of the functions of a formula, {', '.join(FUNCTIONS)}")
-        if len(call.args) != 1 or not hasattr(call.args[0], "name"):
+        if not call.args or not hasattr(call.args[0], "name"):
             raise ValueError(f"{part.name}: the argument must be the name of a column")
         name = call.args[0].name
         column(self.X, name)  # refuses one that X does not have
-        options = {key: option(value) for key, value in call.kwargs.items()}
-        for key, value in options.items():
-            if not isinstance(value, int | None) or isinstance(value, bool):
-                raise ValueError(f"{part.name}: {key} must be a whole number")
-        if call.callee == "s":
-            if options.keys() - {"k"}:
-                raise ValueError(f"{part.name}: s() has the option k, its number of splines")
-            return Smooth(name, options.get("k", 10))
-        if call.callee == "bs":
-            if options.keys() - {"df", "degree"}:
-                raise ValueError(f"{part.name}: bs() has the options df and degree")
-            return BSpline(name, options.get("df"), options.get("degree", 3))
-        if options:
-            raise ValueError(f"{part.name}: {call.callee}() has no options")
-        return Factor(name) if call.callee == "C" else Transformed(call.callee, name)
+        given = Call(component_words(part), call.callee, name, call.args[1:], call.kwargs)
+        if call.callee not in TRANSFORMS:
+            return term_of(given)
+        given.check()
+        return Transformed(call.callee, name)
 
     def slope(self, term: Any) -> Any:
         """The column of a slope."""
         parts = [self.part(part) for part in term.components]
-        if len(parts) != 1 or isinstance(parts[0], Factor | Smooth | BSpline):
+        if len(parts) != 1 or isinstance(parts[0], CURVES | Factor):
             raise ValueError(f"slopes of a group are of columns of numbers, not of {effect_words(term)}")
         return parts[0]
 

@@ -83,8 +83,8 @@ def refuse_tokens(text: str, tokens: list[Any]) -> None:
                 "measured at the mean of x; for lme4's give terms=[Group(..., by=..., correlated=False, "
                 "origin=0)]"
             )
-    for token in tokens:
-        if token.kind == "STRING":
+    for token, before in zip(tokens, [None, *kinds]):
+        if token.kind == "STRING" and before not in ("COMMA", "LEFT_PAREN", "EQUAL"):  # which calls have
             raise Unreadable(
                 f"{text!r}: {token.lexeme} in quotes is a text and no column: write its name, in backticks "
                 "if it has spaces"
@@ -214,15 +214,27 @@ def component_words(part: Any) -> str:
     """A variable, or a call, as a formula writes it."""
     if type(part).__name__ != "Call":
         return name_words(part.name) + (f"[{part.reference}]" if part.reference is not None else "")
-    call = part.call
-    arguments = [name_words(one.name) if hasattr(one, "name") else str(one) for one in call.args]
-    options = [f"{name}={option(value)}" for name, value in call.kwargs.items()]
+    return call_words(part.call)
+
+
+def call_words(call: Any) -> str:
+    """A call with its arguments."""
+    arguments = [argument_words(one) for one in call.args]
+    options = [f"{name}={argument_words(value)}" for name, value in call.kwargs.items()]
     return f"{call.callee}({', '.join([*arguments, *options])})"
 
 
-def option(value: Any) -> Any:
-    """The value of an option of a call."""
-    return getattr(value, "value", getattr(value, "name", value))
+def argument_words(given: Any) -> str:
+    """An argument of a call: a column, a number, a text in quotes, or another call."""
+    if hasattr(given, "callee"):
+        return call_words(given)
+    if hasattr(given, "name"):
+        return name_words(given.name)
+    if hasattr(given, "symbol"):
+        parts = [argument_words(one) for one in given.args]
+        return given.symbol.join(["", *parts] if len(parts) == 1 else parts)
+    value = getattr(given, "value", given)
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def name_words(name: Any) -> str:

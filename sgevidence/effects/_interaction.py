@@ -1,18 +1,19 @@
-"""Products of two columns, of a column and a factor, or of two factors."""
+"""Products of columns, of factors, and of both."""
 
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
 
-class Interaction(NamedTuple):
-    """The effect of one column depends on another: products of columns in their units, centred.
+class Interaction(tuple):
+    """The effect of one column depends on others: products of columns in their units, centred.
 
     Parameters
     ----------
-    a, b : str, int or Factor
-        Columns, or factors, whose contrasts are multiplied.  Columns keep their linear effects; the main
-        effects of a factor are a term of their own.
+    *parts : str, int or Factor
+        Two or more columns, or factors, whose contrasts are multiplied.  Columns keep their linear effects;
+        the main effects of a factor, and products of fewer parts, are terms of their own.
 
     Notes
     -----
@@ -23,10 +24,18 @@ class Interaction(NamedTuple):
     >>> from sgevidence.effects import Factor, Interaction
     >>> Interaction("dose", Factor("supplement")).name
     'dose:supplement'
+    >>> Interaction("dose", Factor("supplement"), Factor("sex")).name
+    'dose:supplement:sex'
     """
 
-    a: Any
-    b: Any
+    def __new__(cls, *parts: Any) -> "Interaction":
+        return super().__new__(cls, parts)
+
+    def __getnewargs__(self) -> tuple:
+        return tuple(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self))})"
 
     @property
     def name(self) -> str:
@@ -34,6 +43,7 @@ class Interaction(NamedTuple):
         return ":".join(str(getattr(part, "column", part)) for part in self)
 
 
-def products(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """All products of a column of A and one of B, (n, p q)."""
-    return (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)
+def products(columns: list[np.ndarray]) -> np.ndarray:
+    """All products of one column of each array, (n, p q …), the last one's running first."""
+    n = len(columns[0])
+    return reduce(lambda A, B: (A[:, :, None] * B[:, None, :]).reshape(n, -1), columns)

@@ -28,6 +28,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from ..models import LKJ, HalfStudentT, RootInverseGamma, from_normal
+from ._monotone import cumulative_shares
 
 
 class Block(NamedTuple):
@@ -39,6 +40,7 @@ class Block(NamedTuple):
     correlated: bool = False
     common: bool = False  #: one τ for all effects, as of a curve
     in_noise: bool = False  #: τ² = g σ², g ~ InvGamma(1/2, scale²/2), and not a half-t
+    in_steps: bool = False  #: all effects are shares of one, which rise from step to step
     root: Any = None  #: R = root rootᵀ where it is known, (q, q)
 
     @property
@@ -47,18 +49,20 @@ class Block(NamedTuple):
 
     @property
     def n_scales(self) -> int:
-        return 1 if self.common else self.n_effects
+        return 0 if self.in_steps else 1 if self.common else self.n_effects
 
     @property
     def n_hyperparameters(self) -> int:
         q = self.n_effects
+        if self.in_steps:
+            return q - 1
         return self.n_scales + (q * (q - 1) // 2 if self.correlated else 0)
 
     def deviations(self, z: Any) -> Any:
         """τ of each effect, of those in noise τ/σ, (M, q), in ``autograd.numpy``."""
         prior = RootInverseGamma(0.5, 0.5 * self.scale**2) if self.in_noise else HalfStudentT(self.scale)
         tau = from_normal(z[:, : self.n_scales], prior)
-        return tau * np.ones(self.n_effects) if self.common else tau
+        return tau * np.ones(self.n_effects) if self.n_scales == 1 else tau
 
     def correlation_factor(self, z: Any) -> Any:
         """Factor of R, (M, q, q) or (q, q)."""
@@ -79,6 +83,9 @@ class Block(NamedTuple):
 
     def factor(self, z: Any) -> Any:
         """Λ of hyperparameters (M, n_hyperparameters), (M, q, q)."""
+        if self.in_steps:
+            shares = self.scale * cumulative_shares(z)[:, :, None]
+            return shares * np.eye(self.n_effects)[0]  # a function of the first v alone
         return self.deviations(z)[:, :, None] * self.correlation_factor(z)
 
 

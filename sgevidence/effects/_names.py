@@ -13,10 +13,14 @@ from scipy.linalg import block_diag
 from ._b_spline import BSpline
 from ._coding import Coding
 from ._columns import level_words
-from ._factor import Factor, contrasts
+from ._factor import Factor, contrasts, polynomials
 from ._group import Group
+from ._monotone import Monotone
 from ._smooth import Smooth
 from ._terms import parts
+
+#: Names of polynomials; those of higher degrees are ^4, ^5, …
+DEGREES = {1: "linear", 2: "quadratic", 3: "cubic"}
 
 
 class Effect(NamedTuple):
@@ -50,7 +54,21 @@ def part_effects(coding: Coding, part: Any) -> tuple[list[Effect], np.ndarray]:
     if not isinstance(part, Factor):
         return [Effect(str(part), "", str(part), (part,))], np.eye(1)
     levels = coding.columns.levels_of(part.column)
-    return [level_effect(part.name, level) for level in levels], contrasts(len(levels))
+    H = contrasts(len(levels))
+    if part.polynomial:
+        degrees = [DEGREES.get(k, f"^{k}") for k in range(1, len(levels))]
+        return [level_effect(part.name, degree) for degree in degrees], polynomials(len(levels)).T @ H
+    if part.reference is None:
+        return [level_effect(part.name, level) for level in levels], H
+    others = [k for k, level in enumerate(levels) if level != part.reference]
+    effects = [against(part, levels[k]) for k in others]
+    return effects, H[others] - H[levels.index(part.reference)]
+
+
+def against(factor: Factor, level: Any) -> Effect:
+    """A level's effect less that of the reference."""
+    words = f"{level_words(level)} - {level_words(factor.reference)}"
+    return Effect(factor.name, level, f"{factor.name}[{words}]")
 
 
 def level_effect(term: str, level: Any, columns: tuple = ()) -> Effect:
@@ -65,6 +83,8 @@ def group_effects(coding: Coding) -> tuple[list[Effect], list[Effect]]:
         if isinstance(term, Smooth):
             effects += [level_effect(term.name, j) for j in range(1, term.n_basis - 1)]
             stds.append(Effect(term.name, "", term.name))
+        elif isinstance(term, Monotone):
+            effects += [level_effect(term.name, level) for level in coding.columns.levels_of(term.column)[1:]]
         elif isinstance(term, Group):
             own = [
                 (f"{'1' if name is None else name} | {term.label}", () if name is None else (name,))

@@ -1,20 +1,22 @@
 """All formulas within one, for a search over them."""
 
+from collections.abc import Iterable, Mapping
 from itertools import combinations, product
+from math import prod
 from typing import Any
 
 from ._formula import response_of
 from ._formula_tree import component_words, effect_words, name_words, parsed
 
-#: Terms up to which all subsets are listed.
-MAX_TERMS = 12
+#: Formulas at most that are listed.
+MAX_FORMULAS = 4096
 
 
 def sub_formulas(formula: str) -> list[str]:
     """All formulas with some of the terms of one, without two that say the same.
 
-    An interaction comes only with its main effects.  Slopes of a group and a curve come only with the line,
-    which they have in any case.
+    An interaction comes only with its main effects and the interactions within it.  Slopes of a group and a
+    curve come only with the line, which they have in any case.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ def sub_formulas(formula: str) -> list[str]:
     ImportError
         Without ``formulae``.
     ValueError
-        For a formula that cannot be read, and for more than twelve terms.
+        For a formula that cannot be read, and for more than 4096 formulas.
 
     See Also
     --------
@@ -46,7 +48,7 @@ def sub_formulas(formula: str) -> list[str]:
     ['y ~ 1', 'y ~ dose', 'y ~ sex', 'y ~ dose + sex', 'y ~ dose + sex + dose:sex']
     """
     tree = parsed(formula)
-    fixed: list[tuple[str, ...]] = []
+    fixed: dict[tuple[str, ...], str] = {}
     needs: dict[Any, set[tuple[str, ...]]] = {}  # terms that come with a term
     groups: dict[tuple[str, ...], list[str]] = {}
     intercept = "0"
@@ -59,22 +61,23 @@ def sub_formulas(formula: str) -> list[str]:
             key = next((one for one in groups if sorted(one) == sorted(names)), names)
             groups.setdefault(key, []).append(effect_words(term.expr))
         else:
-            fixed.append(tuple(component_words(part) for part in term.components))
-            needs[fixed[-1]] = _parts(term.components)
-    if len(fixed) + len(groups) > MAX_TERMS:
-        raise ValueError(f"{formula!r} has more than {MAX_TERMS} terms: list the formulas that matter")
+            words = [component_words(part) for part in term.components]
+            fixed[tuple(sorted(words))] = ":".join(words)
+            needs[tuple(sorted(words))] = lower(term.components)
     choices = []
     for key, effects in groups.items():
         choices.append(_nested(":".join(key), effects, tree.n_parts(key) > 1))
         needs[choices[-1][-1]] = {(effect,) for effect in effects if effect != "1"}
-    subsets = [terms for k in range(len(fixed) + 1) for terms in combinations(fixed, k)]
-    found = []
+    subsets = hereditary(fixed, needs)
+    if len(subsets) * prod(map(len, choices)) > MAX_FORMULAS:
+        raise ValueError(f"more than {MAX_FORMULAS} formulas are within {formula!r}: list those that matter")
+    response, found = name_words(response_of(formula)), []
     for terms, chosen in product(subsets, product(*choices)):
-        if any(needs.get(term, set()) & set(fixed) - set(terms) for term in (*terms, *chosen)):
+        if any(needs.get(term, set()) & set(fixed) - set(terms) for term in chosen):
             continue
-        right = [":".join(parts) for parts in terms] + [text for text in chosen if text]
+        right = [fixed[term] for term in terms] + [text for text in chosen if text]
         right = [intercept] * (intercept == "0" or not right) + right
-        found.append(f"{name_words(response_of(formula))} ~ {' + '.join(right)}")
+        found.append(f"{response} ~ {' + '.join(right)}")
     return found
 
 
@@ -94,16 +97,32 @@ def formula_terms(formula: str) -> dict[tuple, str | None]:
         elif type(term).__name__ != "Intercept":
             names = [component_words(part) for part in term.components]
             found[(None, *sorted(names))] = ":".join(names)
-            lines = _parts(term.components) if len(names) == 1 else lines
+            lines = lower(term.components) if len(names) == 1 else lines
         for line in lines:
             found.setdefault((None, *line), None)
     return found
 
 
-def _parts(components: list) -> set[tuple[str, ...]]:
-    """The main effects of an interaction, and the line of a curve."""
-    if len(components) > 1:
-        return {(component_words(part),) for part in components}
+def hereditary(terms: Iterable, needs: Mapping[Any, set]) -> list[tuple]:
+    """Subsets of terms, small ones first, each with those of the terms that its members need.
+
+    At most one more than :data:`MAX_FORMULAS` of them.
+    """
+    place = {term: k for k, term in enumerate(terms)}
+    wanted = {term: needs[term] & place.keys() for term in place}
+    found: list[frozenset] = [frozenset()]
+    for term in sorted(place, key=lambda term: len(wanted[term])):  # what a term needs comes before it
+        found += [some | {term} for some in found if wanted[term] <= some][: MAX_FORMULAS + 1 - len(found)]
+    places = sorted((sorted(place[term] for term in some) for some in found), key=lambda p: (len(p), p))
+    names = list(place)
+    return [tuple(names[k] for k in some) for some in places]
+
+
+def lower(components: list) -> set[tuple[str, ...]]:
+    """Main effects and interactions within an interaction, and the line of a curve."""
+    names = sorted(component_words(part) for part in components)
+    if len(names) > 1:
+        return {some for k in range(1, len(names)) for some in combinations(names, k)}
     call = getattr(components[0], "call", None)
     return {(name_words(call.args[0].name),)} if call is not None and call.callee == "s" else set()
 

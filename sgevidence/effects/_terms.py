@@ -10,13 +10,14 @@ from ._b_spline import BSpline
 from ._factor import Factor
 from ._group import Group
 from ._interaction import Interaction
+from ._monotone import Monotone
 from ._smooth import Smooth
-from ._text_columns import declared_levels_in
+from ._text_columns import declared_levels_in, ordered_levels_in
 
 #: Splines of a curve: their matrices have the square of that many entries.
 MAX_SPLINES = 1000
 
-Term = Group | Factor | Smooth | BSpline | Interaction
+Term = Group | Factor | Smooth | BSpline | Interaction | Monotone
 
 
 def parts(term: Any) -> tuple:
@@ -26,6 +27,8 @@ def parts(term: Any) -> tuple:
 
 def categories_of(X: Any, term: Term) -> Any:
     """All levels of a factor that the term, or its column, declares; None of others and of groups."""
+    if isinstance(term, Monotone):
+        return ordered_levels_in(X, term.column) if term.categories is None else term.categories
     if not isinstance(term, Factor):
         return None
     return declared_levels_in(X, term.column) if term.categories is None else term.categories
@@ -43,7 +46,7 @@ def numeric(term: Term) -> list:
 def check(term: Any) -> None:
     """Refuse what is not a term, or has a scale or a number that cannot be."""
     if not isinstance(term, Term):
-        raise TypeError(f"terms are Group, Factor, Smooth, BSpline and Interaction, got {term!r}")
+        raise TypeError(f"terms are Group, Factor, Smooth, BSpline, Monotone and Interaction, got {term!r}")
     for part in parts(term):
         named = getattr(part, "column", part)
         if not isinstance(named, Hashable):
@@ -57,6 +60,8 @@ def check(term: Any) -> None:
             raise TypeError(f"categories must be a sequence of levels or None, got {categories!r}")
         if not isinstance(getattr(part, "correlated", True), bool | np.bool_):
             raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
+    if isinstance(term, Interaction) and len(term) < 2:
+        raise ValueError(f"an Interaction is of two or more columns or factors, got {term!r}")
     if isinstance(term, Group):
         check_group(term)
     if isinstance(term, Smooth):

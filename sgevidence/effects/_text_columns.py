@@ -148,6 +148,28 @@ def are_categories(X: Any, name: Any) -> bool:
     return type(dtype).__name__ in ("CategoricalDtype", "Categorical", "Enum", "DictionaryType")
 
 
+def ordered_levels_in(X: Any, name: Any) -> list[Any]:
+    """Levels from the lowest to the highest, which a column declares, or its numbers.
+
+    Raises
+    ------
+    ValueError
+        For levels whose order nobody has said.
+    """
+    dtype: Any = getattr(X[name], "dtype", None) if hasattr(X, "columns") else None
+    declared = declared_levels_in(X, name)
+    if declared is not None and getattr(dtype, "ordered", True):  # an Enum of polars is ordered
+        return declared
+    values = column(X, name)
+    numbers = values[~missing_in(values)].tolist()
+    if declared is not None or not all(isinstance(one, Number) for one in numbers):
+        raise ValueError(
+            f"column {name!r} has levels whose order is not known: give Monotone({name!r}, categories="
+            "[lowest, ..., highest]), or an ordered categorical column"
+        )
+    return sorted(set(numbers))
+
+
 def declared_levels_in(X: Any, name: Any) -> list[Any] | None:
     """Levels that a column declares, as pandas' categories and polars' Enum do; else None."""
     dtype: Any = getattr(X[name], "dtype", None) if hasattr(X, "columns") else None

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..effects import BSpline, ColumnMaps, LevelSums, Smooth, relaid
+from ..effects import BSpline, ColumnMaps, LevelSums, Monotone, Smooth, relaid
 from ..history import Rows
 from ._terms import set_sums, sums_of, terms_of, with_levels_of
 
@@ -40,8 +40,11 @@ def refuse_terms(whole: Any, other: Any) -> None:
             "models with terms can be merged where y is Gaussian and a term is a Group, and not with "
             "prior='jzs': learn one after the other with partial_fit"
         )
-    if any(isinstance(term, Smooth | BSpline) for term in terms_of(whole)):
-        raise ValueError("models with curves cannot be merged: their knots are those of the first rows")
+    if any(isinstance(term, Smooth | BSpline | Monotone) for term in terms_of(whole)):
+        raise ValueError(
+            "models with curves or monotone effects cannot be merged: their knots and means are those of the "
+            "first rows"
+        )
     if (terms_of(whole), whole._read.linear) != (terms_of(other), other._read.linear):
         raise ValueError(f"models cannot be merged whose terms differ: {terms_of(whole)}, {terms_of(other)}")
 

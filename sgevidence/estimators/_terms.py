@@ -18,6 +18,7 @@ from ..effects import (
     Formula,
     Group,
     JZSModel,
+    Monotone,
     Smooth,
     column_names,
     fixed_effects,
@@ -215,6 +216,8 @@ def prior_words(model: Any) -> str:
     for term in terms_of(model):
         if isinstance(term, Group | Smooth):
             words.append(f", {term.name}: τ half-t(3, {term.scale:g})")
+        elif isinstance(term, Monotone):
+            words.append(f", {term.name}: highest - lowest N(0, {term.scale:g}²), steps Dirichlet(1)")
         elif isinstance(term, Factor | BSpline):
             words.append(f", {term.name}: contrasts N(0, {term.prior_scale:.3g}²)")
     return "".join(words)

@@ -61,16 +61,22 @@ class CodedUnits(NamedTuple):
         """
         out, coding = self.units.restored(named), self.coding
         effects, stds = group_effects(coding)
-        labels = {"effects": effects, "effect_stds": stds}
+        labels, at_means = (
+            {"effects": effects, "effect_stds": stds},
+            np.zeros(len(next(iter(named.values())))),
+        )
         if "fixed_effects" in named:
             labels["fixed_effects"], to_levels = fixed_effects(coding)
             contrasts = self.y_scale * coding.ratios * named["fixed_effects"]
-            at_means = contrasts @ np.concatenate(list(coding.means.values()))
+            at_means += contrasts @ np.concatenate(list(coding.means.values()))
             named = named | {"fixed_effects": contrasts @ to_levels / self.y_scale}
-            if "intercept" in out:
-                out["intercept"] = out["intercept"] - at_means
-            if "thresholds" in out:
-                out["thresholds"] = out["thresholds"] + at_means[:, None]
+        for term, mean in coding.step_means.items():
+            of_term = [effect.term == term for effect in effects]
+            at_means += self.y_scale * named["effects"][:, of_term] @ mean
+        if "intercept" in out:
+            out["intercept"] = out["intercept"] - at_means
+        if "thresholds" in out:
+            out["thresholds"] = out["thresholds"] + at_means[:, None]
         for name in named.keys() & labels.keys():
             out[name] = named[name] * (self.y_scale / divisors(coding, labels[name], self.scale))
         return out

@@ -155,7 +155,7 @@ REFUSED = [
     (lambda: anova(TOOTH, {"a": np.arange(59)}), r"the factor 'a' must have the shape of y, \(60,\)"),
     (lambda: anova(TOOTH, {"a": ["u", None] * 30}), "the factor 'a' has missing values"),
     (lambda: anova(TOOTH, {"a": [1.0, NAN] * 30}), "the factor 'a' has missing values"),
-    (lambda: anova(TOOTH, {}), "factors must be one or two"),
+    (lambda: anova(TOOTH, {}), "factors must be one or more"),
     (lambda: anova(TOOTH, [[0, 1] * 30]), "factors must be a mapping"),
     (lambda: anova(np.ones(60), {"a": [0, 1] * 30}), "y is constant"),
     (lambda: anova([0, 1] * 30, {"a": [0, 1] * 30}), "y is the same in all rows of equal levels"),
