@@ -3,7 +3,7 @@
 from itertools import combinations, product
 from typing import Any
 
-from ._formula import response_of
+from ._formula import is_offset, response_of
 from ._formula_tree import component_words, effect_words, name_words, parsed
 
 #: Terms up to which all subsets are listed.
@@ -50,10 +50,13 @@ def sub_formulas(formula: str) -> list[str]:
     needs: dict[Any, set[tuple[str, ...]]] = {}  # terms that come with a term
     groups: dict[tuple[str, ...], list[str]] = {}
     intercept = "0"
+    always: list[str] = []
     for term in tree.terms:
         kind = type(term).__name__
         if kind == "Intercept":
             intercept = "1"
+        elif is_offset(term):
+            always = [component_words(term.components[0])]
         elif kind == "GroupSpecificTerm":
             names = tuple(component_words(part) for part in term.factor.components)
             key = next((one for one in groups if sorted(one) == sorted(names)), names)
@@ -65,7 +68,7 @@ def sub_formulas(formula: str) -> list[str]:
         raise ValueError(f"{formula!r} has more than {MAX_TERMS} terms: list the formulas that matter")
     choices = []
     for key, effects in groups.items():
-        choices.append(_nested(":".join(key), effects, tree.n_parts(key) > 1))
+        choices.append(_nested(":".join(key), effects, tree.written(key)))
         needs[choices[-1][-1]] = {(effect,) for effect in effects if effect != "1"}
     subsets = [terms for k in range(len(fixed) + 1) for terms in combinations(fixed, k)]
     found = []
@@ -73,8 +76,8 @@ def sub_formulas(formula: str) -> list[str]:
         if any(needs.get(term, set()) & set(fixed) - set(terms) for term in (*terms, *chosen)):
             continue
         right = [":".join(parts) for parts in terms] + [text for text in chosen if text]
-        right = [intercept] * (intercept == "0" or not right) + right
-        found.append(f"{name_words(response_of(formula))} ~ {' + '.join(right)}")
+        right = [intercept] * (intercept == "0" or not right) + right + always
+        found.append(f"{response_of(formula).words} ~ {' + '.join(right)}")
     return found
 
 
@@ -91,7 +94,7 @@ def formula_terms(formula: str) -> dict[tuple, str | None]:
             effect = effect_words(term.expr)
             found[(effect, *sorted(group))] = f"{effect} | {':'.join(group)}"
             lines |= {(effect,)} if effect != "1" else set()
-        elif type(term).__name__ != "Intercept":
+        elif type(term).__name__ != "Intercept" and not is_offset(term):
             names = [component_words(part) for part in term.components]
             found[(None, *sorted(names))] = ":".join(names)
             lines = _parts(term.components) if len(names) == 1 else lines
@@ -108,9 +111,6 @@ def _parts(components: list) -> set[tuple[str, ...]]:
     return {(name_words(call.args[0].name),)} if call is not None and call.callee == "s" else set()
 
 
-def _nested(key: str, effects: list[str], independent: bool) -> list[str]:
+def _nested(key: str, effects: list[str], whole: str) -> list[str]:
     """No effects of a group, an intercept, and all of them."""
-    apart = [f"({effect if effect == '1' else f'0 + {effect}'} | {key})" for effect in effects]
-    together = f"({' + '.join(effects if '1' in effects else ['0', *effects])} | {key})"
-    whole = " + ".join(apart) if independent else together
     return list(dict.fromkeys(["", *["(1 | " + key + ")"] * ("1" in effects), whole]))
