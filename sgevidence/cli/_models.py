@@ -41,7 +41,7 @@ class FrameRows(NamedTuple):
         ValueError if formulas have different responses, or a column does not exist.
         """
         frame = read_frame(data, text)
-        if len(responses := {response_of(formula) for formula in formulas}) > 1:
+        if len(responses := {response_of(formula).name for formula in formulas}) > 1:
             raise ValueError(
                 f"formulas have the responses {sorted(responses)}: evidences of one y are compared"
             )

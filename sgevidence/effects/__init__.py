@@ -5,16 +5,18 @@ from ._b_spline import BSpline
 from ._coding import CODE, Coding, Columns
 from ._columns import column_names
 from ._factor import Factor, contrasts
-from ._formula import Formula, resolved, response_of
+from ._formula import Formula, offset_of, resolved, response_of
 from ._gaussian import LevelSums
 from ._group import Group
 from ._interaction import Interaction, products
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
+from ._made_columns import WithMade, evaluated
 from ._model import EffectsModel
 from ._monotone import Monotone
-from ._names import divisors, fixed_effects, group_effects
+from ._names import divisors, fixed_effects, group_effects, to_levels
 from ._relaid import ColumnMaps, relaid
+from ._response import Response
 from ._smooth import Smooth
 from ._sub_formulas import MAX_FORMULAS, formula_terms, hereditary, sub_formulas
 from ._terms import with_scales
@@ -38,12 +40,15 @@ __all__ = [
     "Layout",
     "Monotone",
     "LevelSums",
+    "Response",
+    "WithMade",
     "RelativeLayout",
     "Smooth",
     "column_names",
     "contrasts",
     "divisors",
     "effects_answer",
+    "evaluated",
     "fixed_effects",
     "formula_terms",
     "group_effects",
@@ -51,10 +56,12 @@ __all__ = [
     "hereditary",
     "jzs_block",
     "products",
+    "offset_of",
     "relaid",
     "resolved",
     "response_of",
     "scale_of",
     "sub_formulas",
+    "to_levels",
     "with_scales",
 ]

@@ -10,20 +10,23 @@ if a slope, a ``Smooth`` or a product is made of it.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._b_spline import BSpline, FixedCurve
 from ._columns import Levels, column_names, levels_in, numbers
+from ._effect_sets import EffectSet, columns_of, effect_sets, with_factors
 from ._factor import Factor, contrasts
-from ._group import Group
+from ._group import Group, is_of_levels
 from ._interaction import Interaction, products
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
 from ._monotone import Monotone
 from ._smooth import Curve, Smooth
-from ._terms import Term, categories_of, check, numeric, parts
+from ._terms import Term, categories_of, check, factors_of, numeric, parts
+from ._text_columns import has_levels
 
 #: Name of a column of numbers of levels.
 CODE = "code"
@@ -48,8 +51,9 @@ class Columns(NamedTuple):
         ]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise ValueError(f"{twice[0]!r} is in two terms: give it once")
-        with_levels = [part for term in terms for part in parts(term) if isinstance(part, Factor | Monotone)]
-        with_levels.sort(key=lambda part: isinstance(part, Monotone))  # which say the order
+        terms = [with_factors(term, partial(has_levels, X, doubts=[])) for term in terms]
+        with_levels: list[Factor | Monotone] = [part for term in terms for part in factors_of(term)]
+        with_levels += [term for term in terms if isinstance(term, Monotone)]  # which say the order
         factors = {part.column: part for part in with_levels}
         groups = {term.column: term for term in terms if isinstance(term, Group)}
         named = {name for key in [*factors, *groups] for name in (key if isinstance(key, tuple) else (key,))}
@@ -63,6 +67,11 @@ class Columns(NamedTuple):
             refuse_levels(part, next(list(one.number) for one in levels if one.name == part.column))
         new = [name in groups and name not in factors for name in factors | groups]
         return cls(tuple(linear), as_given, tuple(levels), tuple(new))
+
+    def with_factors(self, terms: Iterable) -> tuple:
+        """Terms whose slopes of columns with levels are factors, as those of the first rows are."""
+        known = {levels.name for levels in self.levels} - set(self.linear)
+        return tuple(with_factors(term, known.__contains__) for term in terms)
 
     def read(self, X: Any) -> np.ndarray:
         """Numbers and codes, (n, p + n_apart)."""
@@ -160,8 +169,7 @@ class Coding(NamedTuple):
                 plain.step_means[term.name] = weight @ W / weight.sum() if centred else np.zeros(W.shape[1])
                 blocks.append(Block(1, W.shape[1], term.scale or 1.0, common=True, in_steps=True))
             elif isinstance(term, Group):
-                n_levels, q = len(columns.levels_of(term.column)), len(term.effects)
-                blocks.append(Block(n_levels, q, term.scale or 1.0, term.correlated and q > 1))
+                blocks.append(block_of(columns, term, jzs))
         if jzs:
             refuse_steps(terms)
             covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
@@ -220,6 +228,10 @@ class Coding(NamedTuple):
         code = X[:, self.columns.place(term.column), None]
         return (code == np.arange(1, len(self.columns.levels_of(term.column)))).astype(float)
 
+    def sets(self, term: Group) -> list[EffectSet]:
+        """Effects of a level of a group."""
+        return effect_sets(self.columns, term, isinstance(self.layout, RelativeLayout))
+
     @property
     def column_terms(self) -> list[str]:
         """Term of each column of the layout; none of the constant, :data:`CODE` of numbers of levels."""
@@ -253,9 +265,10 @@ class Coding(NamedTuple):
             elif isinstance(term, Monotone):
                 blocks += [self.above_lowest(term, X) - self.step_means[term.name], 0.0 * one]
             else:
-                at = [self.columns.linear.index(name) for name in term.slopes]
-                slopes = list((X[:, at] - self.origins[term.name]).T[:, :, None])
-                blocks += [*[one] * term.intercept, *slopes, X[:, self.columns.place(term.column), None]]
+                origin = dict(zip(term.columns_of_slopes, self.origins[term.name]))
+                for effects in self.sets(term):
+                    blocks += columns_of(self.columns, effects, X, origin)
+                blocks.append(X[:, self.columns.place(term.column), None])
         constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
         linear = X[:, : len(self.columns.linear)]
         if isinstance(self.layout, RelativeLayout):
@@ -286,8 +299,24 @@ def refuse_steps(terms: Sequence[Term]) -> None:
         )
 
 
+def block_of(columns: Columns, term: Group, jzs: bool) -> Block:
+    """The block of a group; effects of which each has a τ of its own need no widths."""
+    sets = effect_sets(columns, term, jzs)
+    widths, q = sum((one.widths for one in sets), ()), sum(one.size for one in sets)
+    n_contrasts = sum(one.size for one in sets if one.are_contrasts)
+    return Block(
+        len(columns.levels_of(term.column)),
+        q,
+        term.scale or 1.0,
+        term.correlated and q > 1,
+        widths=() if len(widths) == q else widths,
+        n_contrasts=n_contrasts,
+    )
+
+
 def in_units(term: Group, columns: Columns, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Values of the columns of slopes at which levels are measured, in units; (k,)."""
-    at = [columns.linear.index(name) for name in term.slopes]
-    given = [(center[j] if one is None else one) for j, one in zip(at, term.origins)]
+    places = [(columns.linear.index(name), k) for k, name in enumerate(term.slopes) if not is_of_levels(name)]
+    at = [j for j, _ in places]
+    given = [center[j] if term.origins[k] is None else term.origins[k] for j, k in places]
     return (np.array(given, dtype=float) - center[at]) / scale[at]

@@ -5,19 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Functions of columns that a formula may name.
-TRANSFORMS = {"log": np.log, "sqrt": np.sqrt}
-
-
-class Transformed(NamedTuple):
-    """A function of a column, as ``log(x)``."""
-
-    function: str
-    column: Any
-
-    def __str__(self) -> str:
-        return f"{self.function}({self.column})"
-
 
 def column_names(X: Any) -> list[Any]:
     """Names of a frame's or a table's columns, numbers of an array's."""
@@ -48,8 +35,7 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     ValueError
         Naming the column.
     """
-    transform = TRANSFORMS[name.function] if isinstance(name, Transformed) else np.asarray
-    found = column(X, getattr(name, "column", name))
+    found = column(X, name)
     if found.dtype.kind in "Mm" and len(found):
         raise TypeError(
             f"column {name!r} has dates or durations, {found[0]} in row 0, whose numbers depend on their "
@@ -61,8 +47,6 @@ def numbers(X: Any, name: Any) -> np.ndarray:
         raise ValueError(
             f"column {name!r} is not of numbers, {error}: Factor({name!r}) or Group({name!r}) take levels"
         ) from None
-    with np.errstate(all="ignore"):
-        found = transform(found)
     if not (is_finite := np.isfinite(found)).all():
         row, others = int(np.argmin(is_finite)), int(np.sum(~is_finite)) - 1
         raise ValueError(

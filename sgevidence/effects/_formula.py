@@ -1,31 +1,42 @@
 """Formulas as lme4, brms and bambi write them, turned into linear effects and terms.
 
-``formulae`` parses them; of its tree the operators are taken, and the functions below.  Nothing is evaluated.
+``formulae`` parses them; of its tree the operators are taken, and functions of a closed list.  Nothing is
+evaluated by Python.
 
     y ~ x + region        linear effect of numbers, Factor of text and categories
     x * region, x:region  Interaction, with and without its main effects
+    log(y) ~ x            the model of log(y), the evidence of y;   offset(log(n)) a known addend
+    I(x**2), poly(x, 2)   columns that are made of others (:mod:`._made_columns`);   . all other columns
     (1 + days | subject)  Group("subject", by="days");  (1 | g / h) groups and groups within them
-    (0 + days | subject)  Group("subject", by="days", intercept=False); beside (1 | subject) independent of it
+    (0 + days | subject)  Group("subject", by="days", intercept=False, origin=0)
+    (days || subject)     Group("subject", by="days", correlated=False, origin=0), also in two parts
+    (1 + cond | subject)  Group("subject", by=Factor("cond")) where cond has levels
     bs(x, df=5, degree=3) BSpline
-    s(age), s(age, k=8)   Smooth;   C(year) Factor of numbers;   log(x), sqrt(x) transformed columns
+    s(age), s(age, k=8)   Smooth;   C(year) Factor of numbers
     T(x, "a"), C(x, Poly) Factor, printed against a level or by polynomials;   mo(x) Monotone
 """
 
+from difflib import get_close_matches
+from itertools import product
 from typing import Any, NamedTuple
 
 from ._b_spline import BSpline
-from ._columns import TRANSFORMS, Transformed, column
+from ._columns import column_names
 from ._factor import Factor
+from ._formula_calls import name_words, nearest
 from ._formula_terms import Call, term_of
-from ._formula_tree import component_words, effect_words, name_words, parsed
+from ._formula_tokens import MadeName, shown
+from ._formula_tree import FormulaTree, component_words, effect_words, parsed
 from ._group import Group
 from ._interaction import Interaction
+from ._made_columns import WithMade, fitted, leaves
 from ._monotone import Monotone
+from ._response import Response
 from ._smooth import Smooth
 from ._text_columns import has_levels
 
-#: Functions that a formula may call.
-FUNCTIONS = ("s", "bs", "C", "T", "mo", *TRANSFORMS)
+#: Functions that a formula may call, beside those that make columns.
+TERM_FUNCTIONS = ("s", "bs", "C", "T", "mo")
 
 #: Terms of one column that are in no product.
 CURVES = Smooth | BSpline | Monotone
@@ -38,94 +49,182 @@ class Formula(NamedTuple):
     linear: tuple  #: columns of numbers
     terms: tuple
     intercept: bool
-    columns: tuple[str, ...]  #: all columns of the right-hand side
+    columns: tuple[str, ...]  #: all columns of the frame on the right-hand side
     doubts: tuple[str, ...]  #: of columns of text that may be meant as numbers
+    made: dict[str, tuple]  #: columns that are made of others, and how
 
 
-def response_of(text: str) -> str:
-    """The column on the left."""
-    return _name(parsed(text).response, "the response")
+def response_of(text: str) -> Response:
+    """The column on the left, and what the formula makes of it."""
+    return response_in_tree(text, parsed(text))
+
+
+def offset_of(text: str) -> tuple | None:
+    """The expression of offset(…) in a formula; None where there is none."""
+    terms = [term for term in parsed(text).terms if is_offset(term)]
+    return terms[0].components[0].name.tree[1] if terms else None
+
+
+def is_offset(term: Any) -> bool:
+    components = getattr(term, "components", ())
+    trees = [getattr(getattr(part, "name", None), "tree", ("",)) for part in components]
+    if len(trees) > 1 and any(tree[0] == "offset" for tree in trees):
+        raise ValueError(
+            f"offset() is a term of its own, and not in {':'.join(map(component_words, components))}"
+        )
+    return bool(trees) and trees[0][0] == "offset"
+
+
+def response_in_tree(text: str, tree: FormulaTree) -> Response:
+    name = name_of(text, tree.response, "the response")
+    return (
+        Response.of(text, name, name.tree) if isinstance(name, MadeName) else Response(name, name_words(name))
+    )
 
 
 def resolved(text: str, X: Any) -> Formula:
     """The formula for a frame, whose columns of text become factors; ValueError for what it cannot say."""
-    tree = parsed(text)
-    reader = _Reader(X, [])
+    tree = parsed(text, column_names(X))
+    reader = Reader(text, WithMade(X, {}), [], {})
     linear: list[Any] = []
     terms: list[Any] = []
-    groups: dict[tuple[str, ...], list[Any]] = {}
-    used: list[Any] = []
     intercept = False
     for term in tree.terms:
         kind = type(term).__name__
         if kind == "Intercept":
             intercept = True
-        elif kind == "GroupSpecificTerm":
-            names = tuple(_name(part, "a group") for part in term.factor.components)
-            for name in names:
-                column(X, name)  # refuses one that X does not have
-            key = next((one for one in groups if sorted(one) == sorted(names)), names)
-            effect = None if effect_words(term.expr) == "1" else reader.slope(term.expr)
-            groups.setdefault(key, []).append(effect)
-            used += [*names, *([] if effect is None else [effect])]
-        else:
-            parts = [reader.part(part) for part in term.components]
-            used += [getattr(part, "column", part) for part in parts]
-            if len(parts) == 1 and not isinstance(parts[0], CURVES | Factor):
-                linear.append(parts[0])
-            elif len(parts) == 1:
-                terms.append(parts[0])
-            elif not any(isinstance(part, CURVES) for part in parts):
-                terms.append(Interaction(*parts))
-            else:
-                raise ValueError(f"{text!r}: interactions are of columns and factors, not {term}")
-    for key, effects in groups.items():
-        slopes = tuple(effect for effect in effects if effect is not None)
-        group = Group(key if len(key) > 1 else key[0], by=slopes or None, intercept=None in effects)
-        n_parts = tree.n_parts(tuple(map(name_words, key)))
-        terms.append(group._replace(correlated=n_parts < 2))
-    columns, response = dict.fromkeys(str(getattr(name, "column", name)) for name in used), response_of(text)
-    if response in columns:
-        raise ValueError(f"{text!r} has its response {response!r} on the right, too")
+        elif kind != "GroupSpecificTerm" and is_offset(term):
+            reader.use(*leaves(term.components[0].name.tree))
+        elif kind != "GroupSpecificTerm":
+            for parts in product(*(reader.part(part) for part in term.components)):
+                if len(parts) == 1 and not isinstance(parts[0], CURVES | Factor):
+                    linear.append(parts[0])
+                elif len(parts) == 1:
+                    terms.append(parts[0])
+                elif not any(isinstance(part, CURVES) for part in parts):
+                    terms.append(Interaction(*parts))
+                else:
+                    raise ValueError(f"{text!r}: interactions are of columns and factors, not {term}")
+    terms += reader.groups(tree)
+    response = response_in_tree(text, tree)
+    if response.name in reader.used:
+        raise ValueError(f"{text!r} has its response {response.name!r} on the right, too")
+    main_effects = [term.name for term in terms if isinstance(term, Factor)]
+    if main_effects and not intercept:
+        raise ValueError(
+            f"{shown(text)} has no intercept, and the effects of the factor {main_effects[0]!r} sum to zero: "
+            "leave out 0, with which effects_ are those of all levels, too"
+        )
     doubts = tuple(dict.fromkeys(reader.doubts))
-    return Formula(response, tuple(linear), tuple(terms), intercept, tuple(columns), doubts)
+    made = {name: reader.X.trees[name] for name in reader.X.trees}
+    return Formula(response.name, tuple(linear), tuple(terms), intercept, tuple(reader.used), doubts, made)
 
 
-class _Reader(NamedTuple):
+class Reader(NamedTuple):
     """Components of a formula as columns, factors and curves of a frame."""
 
-    X: Any
+    text: str
+    X: WithMade
     doubts: list[str]
+    used: dict[str, None]  #: columns of the frame
 
-    def part(self, part: Any) -> Any:
-        """A column, a factor or a curve."""
+    def use(self, *names: str) -> None:
+        """Note columns of the frame that the formula uses; ValueError for one that X does not have."""
+        for name in names:
+            if name not in (known := column_names(self.X.frame)):
+                close = get_close_matches(str(name), list(map(str, known)), n=1)
+                hint = f": {close[0]!r} is near" if close else f": its columns are {known[:20]}"
+                raise ValueError(f"{shown(self.text, piece=str(name))}: X has no column {name!r}{hint}")
+            self.used[str(name)] = None
+
+    def made(self, name: Any) -> list[str]:
+        """Columns that a name stands for: itself, or those that are made of others."""
+        if not isinstance(name, MadeName):
+            self.use(name)
+            return [name]
+        if name.tree[0] == "offset":
+            raise ValueError(f"{shown(self.text)}: offset() stands alone, + offset(…)")
+        for leaf in leaves(name.tree):
+            self.use(leaf)
+            if has_levels(self.X.frame, leaf, self.doubts):
+                raise ValueError(
+                    f"{shown(self.text)}: {name} is of numbers, and the column {leaf!r} has levels"
+                )
+        trees = fitted(name, name.tree, self.X.frame)
+        if clash := next((one for one in trees if one in column_names(self.X.frame)), None):
+            raise ValueError(
+                f"{shown(self.text)}: X has a column named {clash!r}, which the formula makes, too: rename it"
+            )
+        self.X.trees.update(trees)
+        self.X.columns[:] = [*column_names(self.X.frame), *self.X.trees]
+        return list(trees)
+
+    def groups(self, tree: FormulaTree) -> list[Group]:
+        """Terms of groups: effects that are correlated, and one term of all others of a group."""
+        found: dict[tuple[str, ...], list[Group]] = {}
+        for part in tree.parts:
+            for key, terms in part.by_group(lambda one: name_of(self.text, one, "a group")).items():
+                self.use(*key)
+                key = next((one for one in found if sorted(one) == sorted(key)), key)
+                effects = [slope for term in terms for slope in self.slopes(term)]
+                full = None not in effects and any(not isinstance(one, str) for one in effects)
+                together = not part.independent and (len(effects) > 1 or full)
+                found.setdefault(key, []).append(self.group(key, effects, together))
+        return [group for key, blocks in found.items() for group in self.joined(key, blocks)]
+
+    def group(self, key: tuple[str, ...], effects: list[Any], correlated: bool) -> Group:
+        slopes = tuple(effect for effect in effects if effect is not None)
+        # levels that are correlated with slopes are measured at the mean, others where a column is zero
+        is_at_zero = any(isinstance(one, str) for one in slopes) and not (correlated and None in effects)
+        name, one = key if len(key) > 1 else key[0], slopes[0] if len(slopes) == 1 else slopes or None
+        origin = 0.0 if is_at_zero else None
+        return Group(name, by=one, correlated=correlated, intercept=None in effects, origin=origin)
+
+    def joined(self, key: tuple[str, ...], blocks: list[Group]) -> list[Group]:
+        """The blocks of a group, those whose effects are independent as one."""
+        apart = [effect for one in blocks if not one.correlated for effect in one.effects]
+        together = [one for one in blocks if one.correlated]
+        return [self.group(key, apart, False)] * bool(apart) + together
+
+    def part(self, part: Any) -> list[Any]:
+        """Columns, or a factor, or a curve."""
         if type(part).__name__ == "Variable":
-            name = _name(part, "a column")
-            return Factor(name) if has_levels(self.X, name, self.doubts) else name
-        call = part.call
-        if call.callee not in FUNCTIONS:
-            raise ValueError(f"{part.name} is none of the functions of a formula, {', '.join(FUNCTIONS)}")
+            name = name_of(self.text, part, "a column")
+            names = self.made(name)
+            has = not isinstance(name, MadeName) and has_levels(self.X.frame, name, self.doubts)
+            return [Factor(name)] if has else names
+        call, words = part.call, component_words(part)
+        if call.callee not in TERM_FUNCTIONS:
+            raise ValueError(
+                f"{shown(self.text, piece=call.callee)}: {call.callee}() is none of the functions of a "
+                f"formula{nearest(call.callee)}"
+            )
         if not call.args or not hasattr(call.args[0], "name"):
-            raise ValueError(f"{part.name}: the argument must be the name of a column")
-        name = call.args[0].name
-        column(self.X, name)  # refuses one that X does not have
-        given = Call(component_words(part), call.callee, name, call.args[1:], call.kwargs)
-        if call.callee not in TRANSFORMS:
-            return term_of(given)
-        given.check()
-        return Transformed(call.callee, name)
+            raise ValueError(f"{words}: the argument must be the name of a column")
+        names = self.made(call.args[0].name)
+        if len(names) > 1:
+            raise ValueError(f"{words}: {call.callee}() is of one column")
+        return [term_of(Call(words, call.callee, names[0], call.args[1:], call.kwargs))]
 
-    def slope(self, term: Any) -> Any:
-        """The column of a slope."""
-        parts = [self.part(part) for part in term.components]
-        if len(parts) != 1 or isinstance(parts[0], CURVES | Factor):
-            raise ValueError(f"slopes of a group are of columns of numbers, not of {effect_words(term)}")
-        return parts[0]
+    def slopes(self, term: Any) -> list[Any]:
+        """Columns, factors and products of factors of the slopes of a group; None for its level."""
+        if effect_words(term.expr) == "1":
+            return [None]
+        found = []
+        for parts in product(*(self.part(part) for part in term.expr.components)):
+            factors = [isinstance(part, Factor) for part in parts]
+            if any(isinstance(part, CURVES) for part in parts) or (len(parts) > 1 and not all(factors)):
+                raise ValueError(
+                    f"{shown(self.text)}: slopes of a group are of columns of numbers, of factors and of "
+                    f"products of factors, not of {effect_words(term.expr)}: I(a * b) makes a column of two"
+                )
+            found.append(parts[0] if len(parts) == 1 else Interaction(*parts))
+        return found
 
 
-def _name(part: Any, what: str) -> str:
+def name_of(text: str, part: Any, what: str) -> str:
     if type(part).__name__ != "Variable":
-        raise ValueError(f"{what} must be a column as it is, not {part}")
+        raise ValueError(f"{shown(text)}: {what} must be a column as it is, not {component_words(part)}")
     if part.reference is not None:
         raise ValueError(f"{part.name}[{part.reference}]: {what} has no level to choose in a formula")
     return part.name

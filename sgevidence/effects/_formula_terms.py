@@ -20,6 +20,8 @@ TREATMENT, POLYNOMIAL, SUM_TO_ZERO = (
     ("Poly", "contr.poly"),
     ("Sum", "contr.sum"),
 )
+#: Options of other programs, and what says here what they say.
+OPTIONS_ELSEWHERE = {"bs": ": for effects of the levels of g write (1 | g)"}
 
 
 class Call(NamedTuple):
@@ -41,7 +43,8 @@ class Call(NamedTuple):
             raise self.refuse(f"the argument must be the name of a column{' and one more' * n_others}")
         if wrong := sorted(self.options.keys() - set(known)):
             has = f"has the options {' and '.join(known)}" if known else "has no options"
-            raise self.refuse(f"{self.callee}() {has}, and not {wrong[0]}")
+            hint = OPTIONS_ELSEWHERE.get(wrong[0], "")
+            raise self.refuse(f"{self.callee}() {has}, and not {wrong[0]}{hint}")
 
     def whole(self, name: str, default: Any) -> Any:
         """A whole number; the default where the call has no such option."""

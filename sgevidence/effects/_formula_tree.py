@@ -5,12 +5,14 @@ Nothing is multiplied out before its terms are counted: (a + b)**100000000 would
 Symbols: ``node`` = node of the tree of operators.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from math import comb
 from typing import Any, NamedTuple
+
+from ._formula_calls import callee_of, name_words, tree_of, with_made_names, words_of
+from ._formula_tokens import Unreadable, shown, tokens_of, without_carets
+from ._made_columns import MADE
 
 #: Terms of a formula at most, before equal ones are taken together; and its highest power of a sum.
 MAX_EXPANDED_TERMS, MAX_POWER = 1000, 10
@@ -18,43 +20,62 @@ MAX_EXPANDED_TERMS, MAX_POWER = 1000, 10
 AROUND = {"Grouping": "expression", "Unary": "right", "Assign": "value"}
 
 
+class Part(NamedTuple):
+    """Effects of a group that one (… | g) names."""
+
+    terms: list[Any]
+    independent: bool  #: (… || g)
+
+    def by_group(self, name_of: Callable[[Any], str]) -> dict[tuple[str, ...], list[Any]]:
+        """Effects of each group; there are two of (1 | g / h)."""
+        found: dict[tuple[str, ...], list[Any]] = {}
+        for term in self.terms:
+            found.setdefault(tuple(map(name_of, term.factor.components)), []).append(term)
+        return found
+
+
 class FormulaTree(NamedTuple):
     """A formula that could be read; components are variables and calls of formulae."""
 
     response: Any
     terms: list[Any]
-    parts: list[list[Any]]  #: terms of each (… | g), whose effects are correlated
+    parts: list[Part]
 
-    def n_parts(self, group: tuple[str, ...]) -> int:
-        """Parts that have effects of a group, whose columns are as a formula writes them."""
-        return sum(any(group_key(term) == sorted(group) for term in part) for part in self.parts)
+    def written(self, group: tuple[str, ...]) -> str:
+        """The parts of a group as a formula writes them, the columns of the group in this order."""
+        texts, key = [], ":".join(group)
+        for part in self.parts:
+            effects = [effect_words(term.expr) for term in part.terms if group_key(term) == sorted(group)]
+            effects = effects if "1" in effects else ["0", *effects]
+            bar = "||" if part.independent and len(effects) > 1 else "|"
+            texts += [f"({' + '.join(effects)} {bar} {key})"] * (effects != ["0"])
+        return " + ".join(texts)
 
 
-def parsed(text: str) -> FormulaTree:
-    """The tree of a formula; ValueError for what cannot be read or told."""
+def parsed(text: str, names: Sequence[Any] | None = None) -> FormulaTree:
+    """The tree of a formula, for the columns of a frame; ValueError for what cannot be read or told.
+
+    Without ``names`` a dot, all other columns, is a variable of that name.
+    """
     try:
         from formulae.parser import Parser
         from formulae.resolver import Resolver
-        from formulae.scanner import Scanner
     except ImportError as error:
         raise ImportError("formula= needs formulae: pip install formulae") from error
+    text = without_carets(text)
     try:
-        tokens = Scanner(text).scan()
-        refuse_tokens(text, tokens)
-        parser = Parser(tokens)
-        node = parser.parse()
-        if not parser.at_end():
-            rest = parser.peek().lexeme
-            hint = ": effects of a group stand in parentheses, as (1 + x | g)" * (rest == "|")
-            raise Unreadable(f"the formula {text!r} cannot be read from {rest!r} on{hint}")
+        parser = Parser(tokens_of(text, names))
+        node = tree_of_tokens(text, parser)
         refuse_nodes(text, node)
         n_expanded(text, node)
+        refuse_two_meanings(text, node)
+        node = with_made_names(text, node)
         found = Resolver(node).resolve()
         if type(found).__name__ != "Model" or found.response is None:
             raise Unreadable(f"the formula {text!r} has no response: write y ~ …")
         for bar in bars(node):
             refuse_constants(text, bar.left)
-        parts = [terms_in(Resolver(bar).resolve()) for bar in bars(node)]
+        parts = [Part(terms_in(Resolver(bar).resolve()), bar.operator.lexeme == "||") for bar in bars(node)]
     except Unreadable as error:
         raise ValueError(str(error)) from None
     except RecursionError:
@@ -63,31 +84,38 @@ def parsed(text: str) -> FormulaTree:
         ) from None
     except Exception as error:  # of formulae, whose errors are of many types
         words = "write 1 or 0 first, as in (1 + x | g)" if "'Intercept'" in str(error) else error
-        words = "a backtick has no end" if isinstance(error, IndexError) else words
-        words = "^ is no power of a column: give the data a column of it" if "^" in str(error) else words
         raise ValueError(f"the formula {text!r} cannot be read: {words}") from error
-    refuse_parts(text, found.terms, parts)
+    refuse_parts(text, found.terms, [part.terms for part in parts])
     return FormulaTree(found.response.term.components[0], found.terms, parts)
 
 
-class Unreadable(Exception):
-    """A formula that this module refuses."""
+def tree_of_tokens(text: str, parser: Any) -> Any:
+    """The tree of all tokens; Unreadable, with the place, where they cannot be read on."""
+    try:
+        node = parser.parse()
+    except RecursionError:
+        raise
+    except Exception as error:  # of formulae, whose errors are of many types
+        at = parser.tokens[min(parser.current, len(parser.tokens) - 1)].place
+        words = "the formula ends too early" if "parse ''" in str(error) else error
+        raise Unreadable(f"the formula {shown(text, at)} cannot be read: {words}") from error
+    if not parser.at_end():
+        rest = parser.peek()
+        hint = ": effects of a group stand in parentheses, as (1 + x | g)" * (rest.kind == "PIPE")
+        raise Unreadable(
+            f"the formula {shown(text, rest.place)} cannot be read from {rest.lexeme!r} on{hint}"
+        )
+    return node
 
 
-def refuse_tokens(text: str, tokens: list[Any]) -> None:
-    kinds = [token.kind for token in tokens]
-    for one, following in pairwise(kinds):
-        if one == following == "PIPE":
+def refuse_two_meanings(text: str, node: Any) -> None:
+    """A column in backticks whose name is that of a column which the formula makes."""
+    names = {str(one) for one in variables(node)}
+    for call in calls(node):
+        words = words_of(tree_of(text, call)) if callee_of(call) in MADE else ""
+        if words in names:
             raise Unreadable(
-                f"{text!r}: for || write one part for each effect, (1 | g) + (0 + x | g), whose levels are "
-                "measured at the mean of x; for lme4's give terms=[Group(..., by=..., correlated=False, "
-                "origin=0)]"
-            )
-    for token, before in zip(tokens, [None, *kinds]):
-        if token.kind == "STRING" and before not in ("COMMA", "LEFT_PAREN", "EQUAL"):  # which calls have
-            raise Unreadable(
-                f"{text!r}: {token.lexeme} in quotes is a text and no column: write its name, in backticks "
-                "if it has spaces"
+                f"{shown(text)}: {words} is a function and, in backticks, a column: rename the column"
             )
 
 
@@ -100,6 +128,11 @@ def refuse_nodes(text: str, node: Any) -> None:
         names = [arg.name.name.lexeme for arg in node.args if type(arg).__name__ == "Assign"]
         if twice := [name for name in names if names.count(name) > 1]:
             raise Unreadable(f"{text!r}: the option {twice[0]} is given twice")
+        if node.args and isinstance(getattr(node.args[0], "value", None), str):
+            raise Unreadable(
+                f"{shown(text)}: {node.args[0].lexeme} in quotes is a text and no column: write its name, in "
+                "backticks if it has spaces"
+            )
         return
     if kind == "Binary" and node.operator.kind == "STAR_STAR":
         refuse_power(text, node)
@@ -122,7 +155,7 @@ def refuse_constants(text: str, node: Any) -> None:
 
 def refuse_power(text: str, node: Any) -> None:
     if n_expanded(text, node.left) < 2:
-        raise Unreadable(f"{text!r}: ** is no power of a column: give the data a column of it")
+        raise Unreadable(f"{text!r}: ** is no power of a column, which is I(x**2), or poly(x, 2)")
     power = getattr(node.right, "value", None)
     if not isinstance(power, int) or isinstance(power, bool) or not 1 <= power <= MAX_POWER:
         raise Unreadable(f"{text!r}: the power of a sum is a whole number from 1 to {MAX_POWER}")
@@ -166,6 +199,22 @@ def bars(node: Any) -> Iterator[Any]:
             yield from bars(child)
 
 
+def calls(node: Any) -> Iterator[Any]:
+    """Calls that stand for themselves in a formula."""
+    if type(node).__name__ == "Call":
+        yield node
+    for child in children(node):
+        yield from calls(child)
+
+
+def variables(node: Any) -> Iterator[Any]:
+    """Names of columns that stand for themselves in a formula."""
+    if type(node).__name__ in ("Variable", "QuotedName"):
+        yield node.name.lexeme if hasattr(node, "name") else node.expression.lexeme[1:-1]
+    for child in children(node):
+        yield from variables(child)
+
+
 def terms_in(found: Any) -> list[Any]:
     """Terms of what a node stands for."""
     return list(found.terms) if type(found).__name__ == "Model" else [found]
@@ -189,13 +238,6 @@ def refuse_parts(text: str, terms: list[Any], parts: list[list[Any]]) -> None:
         raise ValueError(
             f"{text!r}: a part (… | g) is added to others, and neither taken away nor multiplied"
         )
-    for _, *group in found:
-        n_parts = sum(any(key[1:] == tuple(group) for key in keys(part)) for part in parts)
-        if 1 < n_parts < sum(key[1:] == tuple(group) for key in found):
-            raise ValueError(
-                f"{text!r}: some effects of {':'.join(group)!r} are correlated and others are not: write one "
-                "(1 + … | g), or one term for each effect"
-            )
 
 
 def group_key(term: Any) -> list[str]:
@@ -235,10 +277,3 @@ def argument_words(given: Any) -> str:
         return given.symbol.join(["", *parts] if len(parts) == 1 else parts)
     value = getattr(given, "value", given)
     return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def name_words(name: Any) -> str:
-    """A column's name, in backticks where a formula needs them."""
-    text = str(name)
-    is_plain = re.fullmatch(r"[^\W\d_][\w.]*", text) and text not in ("True", "False", "None")
-    return text if is_plain else f"`{text}`"

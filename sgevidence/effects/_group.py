@@ -3,6 +3,9 @@
 from numbers import Real
 from typing import Any, NamedTuple
 
+from ._factor import Factor
+from ._interaction import Interaction
+
 
 class Group(NamedTuple):
     """Every level of a column has an intercept of its own, and slopes: u ~ N(0, τ²), τ inferred.
@@ -15,13 +18,19 @@ class Group(NamedTuple):
     column : str, int or tuple of these
         Name or number of the column; numbers, strings and categories are levels alike.  Levels of several
         columns are their combinations, as of groups within groups.
-    by : str, int, sequence of these or None, default=None
-        Columns whose slope differs from level to level, too.  They keep their linear effect.
+    by : str, int, Factor, Interaction of factors, sequence of these or None, default=None
+        Columns whose slope differs from level to level, too.  They keep their linear effect.  Of a factor,
+        the differences between its levels vary from level to level of the group: contrasts with one τ, that
+        of the difference between two levels, whatever the order of the levels.  With ``intercept=False``
+        each level of the factor has a τ of its own.
     correlated : bool, default=True
-        Intercept and slopes of a level are correlated, with an LKJ(2) prior; False: independent.
+        Intercept and slopes of a level are correlated, with an LKJ(2) prior; False: independent.  Contrasts
+        of a factor are correlated with intercept and slopes, and independent of each other; with
+        ``intercept=False`` the levels of a factor are correlated.
     scale : float or None, default=None
         Scale of the half-Student-t(3) prior of each standard deviation τ, in units of the linear predictor:
-        standard deviations of y for Gaussian y, and for a slope per unit of the column.  None: the
+        standard deviations of y for Gaussian y, for a slope per unit of the column, and for a factor that of
+        the difference between two levels.  None: the
         ``effect_scale`` of the estimator, 1.
     intercept : bool, default=True
         False: only the slopes of ``by`` differ from level to level.
@@ -63,7 +72,7 @@ class Group(NamedTuple):
     @property
     def name(self) -> str:
         """As a formula writes it."""
-        return f"{' + '.join('1' if name is None else str(name) for name in self.effects)} | {self.label}"
+        return f"{' + '.join(map(words_of, self.effects))} | {self.label}"
 
     @property
     def effects(self) -> tuple:
@@ -78,6 +87,21 @@ class Group(NamedTuple):
         return tuple(self.origin)
 
     @property
+    def columns_of_slopes(self) -> tuple:
+        """Slopes that are columns of numbers."""
+        return tuple(name for name in self.slopes if not is_of_levels(name))
+
+    @property
     def label(self) -> str:
         """The column, or those of levels within levels."""
         return ":".join(map(str, self.column)) if isinstance(self.column, tuple) else str(self.column)
+
+
+def is_of_levels(slope: Any) -> bool:
+    """Whether a slope is a factor, or a product of factors."""
+    return isinstance(slope, Factor | Interaction)
+
+
+def words_of(effect: Any) -> str:
+    """An effect of a level as a formula writes it."""
+    return "1" if effect is None else str(effect.name if is_of_levels(effect) else effect)

@@ -147,7 +147,7 @@ class JZSPosterior(GaussianPosterior):
         self.null_squares = sums.y2 - c @ np.linalg.solve(A, c) if p else sums.y2
         self.null_log_det = 0.5 * np.linalg.slogdet(A)[1]
         self.scales = [block.scale for block in layout.blocks for _ in range(block.n_scales)]
-        self.widths = [block.size // block.n_scales for block in layout.blocks for _ in range(block.n_scales)]
+        self.widths = [width for block in layout.blocks for width in block.sizes]
 
     @cached_property
     def integral(self) -> Integral:

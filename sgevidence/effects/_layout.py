@@ -42,6 +42,8 @@ class Block(NamedTuple):
     in_noise: bool = False  #: τ² = g σ², g ~ InvGamma(1/2, scale²/2), and not a half-t
     in_steps: bool = False  #: all effects are shares of one, which rise from step to step
     root: Any = None  #: R = root rootᵀ where it is known, (q, q)
+    widths: tuple[int, ...] = ()  #: numbers of effects that share a τ; (): each has its own
+    n_contrasts: int = 0  #: effects, the first of a level, that are not correlated with each other
 
     @property
     def size(self) -> int:
@@ -49,20 +51,41 @@ class Block(NamedTuple):
 
     @property
     def n_scales(self) -> int:
-        return 0 if self.in_steps else 1 if self.common else self.n_effects
+        return 0 if self.in_steps else 1 if self.common else len(self.widths) or self.n_effects
 
     @property
     def n_hyperparameters(self) -> int:
-        q = self.n_effects
         if self.in_steps:
-            return q - 1
-        return self.n_scales + (q * (q - 1) // 2 if self.correlated else 0)
+            return self.n_effects - 1
+        return self.n_scales + (self.n_correlations if self.correlated else 0)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Effects of all levels that share a τ, for each τ."""
+        if not self.widths:
+            return [self.size // max(self.n_scales, 1)] * self.n_scales
+        return [self.n_levels * width for width in self.widths]
+
+    @property
+    def n_correlations(self) -> int:
+        """Correlations that are not known."""
+        q, k = self.n_effects, self.n_contrasts
+        return (q * (q - 1) - k * (k - 1)) // 2
 
     def deviations(self, z: Any) -> Any:
         """τ of each effect, of those in noise τ/σ, (M, q), in ``autograd.numpy``."""
+        tau = self.scales(z)
+        return tau * np.ones(self.n_effects) if self.common else tau[:, self.places] if self.widths else tau
+
+    def scales(self, z: Any) -> Any:
+        """Every τ, (M, n_scales), in ``autograd.numpy``."""
         prior = RootInverseGamma(0.5, 0.5 * self.scale**2) if self.in_noise else HalfStudentT(self.scale)
-        tau = from_normal(z[:, : self.n_scales], prior)
-        return tau * np.ones(self.n_effects) if self.n_scales == 1 else tau
+        return from_normal(z[:, : self.n_scales], prior)
+
+    @property
+    def places(self) -> np.ndarray:
+        """Number of the τ of each effect, (q,)."""
+        return np.repeat(np.arange(len(self.widths)), self.widths)
 
     def correlation_factor(self, z: Any) -> Any:
         """Factor of R, (M, q, q) or (q, q)."""
@@ -70,15 +93,21 @@ class Block(NamedTuple):
             return self.root
         if not self.correlated or self.n_effects == 1:
             return np.eye(self.n_effects)
+        known = self.n_contrasts * (self.n_contrasts - 1) // 2
+        # rows of the factor of an LKJ matrix are independent: with those of contrasts at zero, the others
+        # have the same density in all directions, and so for all orders of the levels
+        z = anp.concatenate([np.zeros((len(z), known)), z[:, self.n_scales :]], axis=1)
         # concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1
-        return LKJ(self.n_effects, 2.0).factor(z[:, self.n_scales :])
+        return LKJ(self.n_effects, 2.0).factor(z)
 
     def correlations(self, z: np.ndarray) -> np.ndarray:
-        """Correlations of a level's effects, (M, q (q − 1) / 2), none if they are independent."""
+        """Correlations of a level's effects that are not known, (M, k), none if they are independent."""
         if not self.correlated or self.n_effects == 1:
             return np.zeros((len(z), 0))
         L = self.correlation_factor(z)
-        rows, columns = np.tril_indices(self.n_effects, -1)
+        rows, columns = (
+            at[self.n_contrasts * (self.n_contrasts - 1) // 2 :] for at in np.tril_indices(self.n_effects, -1)
+        )
         return (L @ L.swapaxes(1, 2))[:, rows, columns]
 
     def factor(self, z: Any) -> Any:

@@ -108,9 +108,7 @@ class EffectsModel(GLMModel):
                 for block, v, part in zip(self.layout.blocks, effects, parts)
             ]
             named["effects"] = np.concatenate([one.reshape(len(theta), -1) for one in u], axis=1)
-            stds = [
-                block.deviations(part)[:, : block.n_scales] for block, part in zip(self.layout.blocks, parts)
-            ]
+            stds = [block.scales(part) for block, part in zip(self.layout.blocks, parts)]
             named["effect_stds"] = np.concatenate(stds, axis=1)
         correlations = [block.correlations(part) for block, part in zip(self.layout.blocks, parts)]
         if sum(one.shape[1] for one in correlations):

@@ -13,6 +13,7 @@ from scipy.linalg import block_diag
 from ._b_spline import BSpline
 from ._coding import Coding
 from ._columns import level_words
+from ._effect_sets import EffectSet, from_sets
 from ._factor import Factor, contrasts, polynomials
 from ._group import Group
 from ._monotone import Monotone
@@ -76,24 +77,59 @@ def level_effect(term: str, level: Any, columns: tuple = ()) -> Effect:
     return Effect(term, words if isinstance(level, tuple) else level, f"{term}[{words}]", columns)
 
 
-def group_effects(coding: Coding) -> tuple[list[Effect], list[Effect]]:
-    """Effects of all levels, and standard deviations, in the order of the blocks."""
+def group_effects(coding: Coding) -> tuple[list[Effect], list[Effect], list[Any]]:
+    """Effects of all levels, and standard deviations, in the order of the blocks.
+
+    And for each block the matrix (q, k) from effects of contrasts to those of levels of factors, or None.
+    """
     effects, stds = [], []
+    matrices: list[Any] = []
     for term in coding.terms:
         if isinstance(term, Smooth):
             effects += [level_effect(term.name, j) for j in range(1, term.n_basis - 1)]
             stds.append(Effect(term.name, "", term.name))
+            matrices.append(None)
         elif isinstance(term, Monotone):
             effects += [level_effect(term.name, level) for level in coding.columns.levels_of(term.column)[1:]]
+            matrices.append(None)
         elif isinstance(term, Group):
-            own = [
-                (f"{'1' if name is None else name} | {term.label}", () if name is None else (name,))
-                for name in term.effects
-            ]
-            stds += [Effect(name, "", name, columns) for name, columns in own]
+            sets = coding.sets(term)
+            matrices.append(from_sets(sets))
+            for one in sets:
+                names = [f"{one.words} | {term.label}"]
+                if len(one.widths) > 1:
+                    names = [f"{one.words}[{level}] | {term.label}" for level in one.levels]
+                stds += [Effect(name, "", name, columns_in(one)) for name in names]
             for level in coding.columns.levels_of(term.column):
-                effects += [level_effect(name, level, columns) for name, columns in own]
-    return effects, stds
+                effects += [effect for one in sets for effect in effects_in(term, one, level)]
+    return effects, stds, matrices
+
+
+def effects_in(term: Group, one: EffectSet, level: Any) -> list[Effect]:
+    """Effects of a set of a level of a group, one for each level of a factor."""
+    name = f"{one.words} | {term.label}"
+    if not one.levels:
+        return [level_effect(name, level, columns_in(one))]
+    words = [f"{level_words(level)}:{other}" for other in one.levels]
+    return [Effect(name, both, f"{name}[{both}]") for both in words]
+
+
+def columns_in(one: EffectSet) -> tuple:
+    return () if one.levels or one.effect is None else (one.effect,)
+
+
+def to_levels(coding: Coding, effects: np.ndarray, matrices: list[Any]) -> np.ndarray:
+    """Effects of levels (M, k) of those of contrasts, whose layout is that of the blocks at the end of it."""
+    if all(matrix is None for matrix in matrices):
+        return effects
+    found, at = [], 0
+    for block, matrix in zip(coding.layout.blocks[-len(matrices) :], matrices):
+        own = effects[:, at : at + block.size]
+        at += block.size
+        if matrix is not None:
+            own = (own.reshape(len(own), block.n_levels, -1) @ matrix).reshape(len(own), -1)
+        found.append(own)
+    return np.concatenate(found, axis=1)
 
 
 def divisors(coding: Coding, effects: list[Effect], scale: np.ndarray) -> np.ndarray:

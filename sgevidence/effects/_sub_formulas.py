@@ -5,7 +5,7 @@ from itertools import combinations, product
 from math import prod
 from typing import Any
 
-from ._formula import response_of
+from ._formula import is_offset, response_of
 from ._formula_tree import component_words, effect_words, name_words, parsed
 
 #: Formulas at most that are listed.
@@ -52,10 +52,13 @@ def sub_formulas(formula: str) -> list[str]:
     needs: dict[Any, set[tuple[str, ...]]] = {}  # terms that come with a term
     groups: dict[tuple[str, ...], list[str]] = {}
     intercept = "0"
+    always: list[str] = []
     for term in tree.terms:
         kind = type(term).__name__
         if kind == "Intercept":
             intercept = "1"
+        elif is_offset(term):
+            always = [component_words(term.components[0])]
         elif kind == "GroupSpecificTerm":
             names = tuple(component_words(part) for part in term.factor.components)
             key = next((one for one in groups if sorted(one) == sorted(names)), names)
@@ -66,17 +69,17 @@ def sub_formulas(formula: str) -> list[str]:
             needs[tuple(sorted(words))] = lower(term.components)
     choices = []
     for key, effects in groups.items():
-        choices.append(_nested(":".join(key), effects, tree.n_parts(key) > 1))
+        choices.append(_nested(":".join(key), effects, tree.written(key)))
         needs[choices[-1][-1]] = {(effect,) for effect in effects if effect != "1"}
     subsets = hereditary(fixed, needs)
     if len(subsets) * prod(map(len, choices)) > MAX_FORMULAS:
         raise ValueError(f"more than {MAX_FORMULAS} formulas are within {formula!r}: list those that matter")
-    response, found = name_words(response_of(formula)), []
+    response, found = response_of(formula).words, []
     for terms, chosen in product(subsets, product(*choices)):
         if any(needs.get(term, set()) & set(fixed) - set(terms) for term in chosen):
             continue
         right = [fixed[term] for term in terms] + [text for text in chosen if text]
-        right = [intercept] * (intercept == "0" or not right) + right
+        right = [intercept] * (intercept == "0" or not right) + right + always
         found.append(f"{response} ~ {' + '.join(right)}")
     return found
 
@@ -94,7 +97,7 @@ def formula_terms(formula: str) -> dict[tuple, str | None]:
             effect = effect_words(term.expr)
             found[(effect, *sorted(group))] = f"{effect} | {':'.join(group)}"
             lines |= {(effect,)} if effect != "1" else set()
-        elif type(term).__name__ != "Intercept":
+        elif type(term).__name__ != "Intercept" and not is_offset(term):
             names = [component_words(part) for part in term.components]
             found[(None, *sorted(names))] = ":".join(names)
             lines = lower(term.components) if len(names) == 1 else lines
@@ -127,9 +130,6 @@ def lower(components: list) -> set[tuple[str, ...]]:
     return {(name_words(call.args[0].name),)} if call is not None and call.callee == "s" else set()
 
 
-def _nested(key: str, effects: list[str], independent: bool) -> list[str]:
+def _nested(key: str, effects: list[str], whole: str) -> list[str]:
     """No effects of a group, an intercept, and all of them."""
-    apart = [f"({effect if effect == '1' else f'0 + {effect}'} | {key})" for effect in effects]
-    together = f"({' + '.join(effects if '1' in effects else ['0', *effects])} | {key})"
-    whole = " + ".join(apart) if independent else together
     return list(dict.fromkeys(["", *["(1 | " + key + ")"] * ("1" in effects), whole]))

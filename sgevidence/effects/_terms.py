@@ -8,7 +8,7 @@ import numpy as np
 
 from ._b_spline import BSpline
 from ._factor import Factor
-from ._group import Group
+from ._group import Group, is_of_levels
 from ._interaction import Interaction
 from ._monotone import Monotone
 from ._smooth import Smooth
@@ -40,7 +40,13 @@ def numeric(term: Term) -> list:
         return [part for part in term if not isinstance(part, Factor)]
     if isinstance(term, Smooth):
         return [term.column]
-    return list(term.slopes) if isinstance(term, Group) else []
+    return list(term.columns_of_slopes) if isinstance(term, Group) else []
+
+
+def factors_of(term: Term) -> list[Factor]:
+    """Factors that a term is made of."""
+    made = parts(term) if not isinstance(term, Group) else sum((parts(slope) for slope in term.slopes), ())
+    return [part for part in made if isinstance(part, Factor)]
 
 
 def check(term: Any) -> None:
@@ -73,6 +79,13 @@ def check(term: Any) -> None:
 
 
 def check_group(term: Group) -> None:
+    for slope in term.slopes:
+        if isinstance(slope, Interaction) and not all(isinstance(part, Factor) for part in slope):
+            raise ValueError(f"products among the slopes of Group({term.column!r}) are of factors alone")
+    if not term.intercept and sum(map(is_of_levels, term.slopes)) > 1:
+        raise ValueError(
+            f"Group({term.column!r}, intercept=False) has more than one factor: leave the intercept in"
+        )
     if not term.effects:
         raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
     if term.origin is None:

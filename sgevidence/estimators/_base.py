@@ -6,6 +6,7 @@ leaves the estimator as it was before the call.
 """
 
 import copy
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from sklearn.callback import CallbackSupportMixin
 
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, ImpossibleRowsError, warn_caller
-from ..history import Rows, workers
+from ..history import FoldedRows, Rows, workers
 from ..models import Model
 from ..rows import (
     arrays_of,
@@ -30,7 +31,7 @@ from ..rows import (
 )
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ..transitions import State
-from ..units import UnitWatch
+from ..units import UnitWatch, sum_of_slopes
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
 from ._prior_conflict import CONFLICT
@@ -167,6 +168,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
         self._weight_seen += weight
+        self._see_slopes(rows, reset)
         if reset and (words := looks_normalised(len(rows), weight)):
             self._doubt(words)
         call = "fit" if reset else "partial_fit"
@@ -186,6 +188,16 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                     "or state priors in the units of the data"
                 ) from error
             self.n_samples_seen_ += len(rows)
+
+    def _see_slopes(self, rows: Any, reset: bool) -> None:
+        """Add Σ log |g'(y)| of rows in units, where the model is one of g(y)."""
+        if self._response is None or getattr(self, "evidence_is_relative_", False):
+            self._slopes_seen = ((0.0, 0.0),)
+            return
+        seen = ((0.0, 0.0),) if reset else self._slopes_seen
+        sums = partial(sum_of_slopes, self._units)
+        new = rows.fold(sums) if isinstance(rows, FoldedRows) else sums(rows)
+        self._slopes_seen = (*seen, (self._weight_seen, seen[-1][1] + new))
 
     def _judge(self, rows: Rows, starts: bool) -> None:
         """Doubts of the answer to these rows, which are in the units of the model."""
@@ -277,7 +289,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _report(self, answer: Any) -> None:
         is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel
         unit = 0.0 if self._units is None or is_relative else self._log_unit * self._weight_seen
-        self.log_evidence_ = answer.log_evidence - unit
+        self.log_evidence_ = answer.log_evidence - unit + (0.0 if is_relative else self._slopes_seen[-1][1])
         self.log_evidence_std_ = answer.log_evidence_std
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:

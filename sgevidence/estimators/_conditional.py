@@ -149,6 +149,7 @@ class ConditionalEstimator(LearningEstimator):
         X, y, _ = at_once(self, X, y)
         if y is None:
             X = self._validate_X(X)
+            self._refuse_moments(True)
             return self._model.expected_score(self.particles_, self.particle_weights_, X) - self._log_unit
         return self._score_rows(self._rows_to_score(X, y))
 
@@ -184,6 +185,14 @@ class ConditionalEstimator(LearningEstimator):
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         """Mean and standard deviation of y under one θ (d,), as far as they are known."""
         return ()
+
+    def _refuse_moments(self, are_asked_for: bool) -> None:
+        """ValueError for moments of a y of which the model knows a function."""
+        if are_asked_for and self._response is not None:
+            raise ValueError(
+                f"the model is one of {self._response.words}, and standard deviations and entropies of "
+                f"{self._response.name} have no closed form: sample_y draws {self._response.name}"
+            )
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         """Targets as they came."""

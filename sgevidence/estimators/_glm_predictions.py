@@ -41,7 +41,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
 
     @by_parts
     def predict(self, X: Any, return_std: bool = False, offset: Any = None, trials: Any = None) -> Any:
-        """Posterior predictive mean, of times the median; of classes the most probable.
+        """Posterior predictive mean, of times and of ``log(y) ~ …`` the median; of classes the most probable.
 
         Parameters
         ----------
@@ -69,6 +69,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         model = self._model
         of_rows = model.predictive_median if has_times(self) else model.predictive_mean
         mean = self._decode(of_rows(*cloud, X))
+        self._refuse_moments(return_std)
         return (mean, self._unit_of_y * self._model.predictive_std(*cloud, X)) if return_std else mean
 
     @available_if(_has_classes)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from ..effects import EffectsModel
+from ..effects import EffectsModel, evaluated, offset_of
 from ..history import Rows
 from ..models import (
     FAMILIES,
@@ -32,7 +32,7 @@ from ..rows import (
 )
 from ..units import Fold, Units, intercept_center
 from ._linear_predictor import LinearPredictor
-from ._terms import effects_model
+from ._terms import effects_model, response_made
 
 #: Which families have a column that is known, and the verb.
 OWNERS = {"trials": "binomial has", "event": "families of times have an"}
@@ -130,7 +130,7 @@ class GLMRows(LinearPredictor):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Offset and trials become the last columns of X."""
-        known, family = with_known(X), self._family
+        known, family = self._with_offset(with_known(X)), self._family
         if reset:
             self._has_offset = known.offset is not None
         known = self._checked(known)
@@ -152,8 +152,21 @@ class GLMRows(LinearPredictor):
         return X, y
 
     def _columns_of(self, X: Any) -> np.ndarray:
-        known = self._checked(with_known(X))
+        known = self._checked(self._with_offset(with_known(X)))
         return joined(super()._columns_of(known.X), known)
+
+    def _with_offset(self, known: WithKnown) -> WithKnown:
+        """Rows with the offset of the formula."""
+        tree = None if self.formula is None else offset_of(self.formula)
+        if tree is None:
+            return known
+        if known.offset is not None:
+            raise ValueError(
+                f"formula={self.formula!r} has an offset, and offset= is given, too: give one of them"
+            )
+        if not hasattr(known.X, "columns"):
+            raise TypeError("formula= names columns: give a data frame")
+        return known._replace(offset=evaluated(tree, known.X))
 
     def _checked(self, known: WithKnown) -> WithKnown:
         """The known columns that the family has; all times are of events where nobody says more.
@@ -218,7 +231,7 @@ class GLMRows(LinearPredictor):
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         p = len(self.columns_)
         if self._kind == "numbers":
-            return Units.of_regression(rows, self.fit_intercept, p, fold)
+            return Units.of_regression(rows, self.fit_intercept, p, fold, response_made(self))
         found = Units.of_inputs(rows, p, self.fit_intercept, fold)
         b0 = intercept_center(self._family, rows, self._has_offset, fold) if self._fits_intercept else 0.0
         return found._replace(intercept_center=b0, kind=self._kind)

@@ -24,6 +24,7 @@ from ._terms import (
     prior_words,
     read_columns,
     read_pair,
+    response_made,
     rows_of_fewer_levels,
 )
 
@@ -272,9 +273,15 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return LINK_SCALE if self.standardize and self._kind != "numbers" else 1.0
 
     def _known_units(self, units: Units) -> Units:
+        response = response_made(self)
+        if units.response != response:
+            words = [getattr(one, "words", "y as it is") for one in (units.response, response)]
+            raise ValueError(f"units= are those of a model of {words[0]}, and this is a model of {words[1]}")
         return units.selected(self.columns_.tolist(), self._kind)
 
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        if self._response is not None:
+            return ()
         one = theta[None], np.ones(1), X
         mean, std = self._model.predictive_mean(*one), self._model.predictive_std(*one)
         if hasattr(self, "classes_"):
@@ -284,6 +291,9 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     @property
     def _unit_of_y(self) -> float:
         return 1.0 if self._units is None else self._units.y_scale
+
+    def _column_names(self) -> list[str]:
+        return list(map(str, self._read.linear)) if self._has_terms else super()._column_names()
 
     def _used(self, X: np.ndarray) -> np.ndarray:
         return X if self.columns is None else np.take(X, self.columns_, axis=1)

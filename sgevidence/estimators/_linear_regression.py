@@ -17,7 +17,7 @@ from ._documentation import documented
 from ._lazy import by_parts
 from ._linear_predictor import KnownOrUnknownNoise, LinearPredictor
 from ._response import response_in
-from ._terms import TERM_CONSTRAINTS, effects_model
+from ._terms import TERM_CONSTRAINTS, effects_model, response_made
 
 #: Parameters that state the noise; at most one of them may be given.
 NOISE = ("noise_std", "noise_prior", "noise_scale")
@@ -166,13 +166,13 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     @by_parts
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Posterior predictive mean, averaged over particles.
+        """Posterior predictive mean, averaged over particles; of ``log(y) ~ …`` the median of y.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         return_std : bool, default=False
-            Also return the predictive standard deviation, noise included.
+            Also return the predictive standard deviation, noise included; not of ``log(y) ~ …``.
 
         Returns
         -------
@@ -182,6 +182,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         """
         X, cloud = self._validate_X(X), (self.particles_, self.particle_weights_)
         mean = self._decode(self._model.predictive_mean(*cloud, X))
+        self._refuse_moments(return_std)
         if not return_std:
             return mean
         std = self._model.predictive_std(*cloud, X)
@@ -237,7 +238,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         return effects_model(self, linear, False) if self._has_terms else linear
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
-        return Units.of_regression(rows, self.fit_intercept, fold=fold)
+        return Units.of_regression(rows, self.fit_intercept, fold=fold, response=response_made(self))
 
     _kind = "numbers"
 

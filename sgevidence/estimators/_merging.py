@@ -104,6 +104,8 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     whole.data_fingerprint_ = joined_fingerprint(whole.data_fingerprint_, other.data_fingerprint_, n_bytes)
     whole.n_samples_seen_ += other.n_samples_seen_
     whole._weight_seen += other._weight_seen
+    slopes = whole._slopes_seen[-1][1] + other._slopes_seen[-1][1]
+    whole._slopes_seen = (*whole._slopes_seen, (whole._weight_seen, slopes))
     whole._report(state)
     if whole._units is not None and whole.standardize:
         whole._watch = _watch_of_both(whole, other, state.memory.statistics)

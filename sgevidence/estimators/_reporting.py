@@ -28,6 +28,8 @@ class PosteriorReports(Standardising):
     _result: EvidenceResult | None
     _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
     _not_replicated: str | None = None  #: why a predictive check is refused, in words
+    #: weight of the rows seen and Σ log |g'(y)| of them after each call, where the model is one of g(y)
+    _slopes_seen: Any = ((0.0, 0.0),)
     _is_series = False  #: rows of a density depend on those before
     _columns_have_levels = False  #: those of a density
     _y_says_what_it_is = False  #: y of a user's own model: counts, shares or any numbers
@@ -61,7 +63,18 @@ class PosteriorReports(Standardising):
         else:
             assert self._stream is not None
             path = evidence_path(self._stream.records)
-        return path if self._units is None else self._units.restored_path(path)
+        path = path if self._units is None else self._units.restored_path(path)
+        weight, slopes = np.array(self._slopes_seen).T  # within a call in proportion to its rows
+        slopes = np.interp(path["total_weight"], weight, slopes)
+        return (
+            path
+            | {
+                "log_evidence": path["log_evidence"] + slopes,
+                "log_predictive": path["log_predictive"] + np.diff(slopes, prepend=0.0),
+            }
+            if slopes.any()
+            else path
+        )
 
     @property
     @described
@@ -142,7 +155,7 @@ class PosteriorReports(Standardising):
 
     def _log_likelihood(self, theta: np.ndarray, rows: Rows) -> np.ndarray:
         """log p(y_r | θ_m) of the data as given, (M, n), from rows in the units of the model."""
-        return self._model.log_likelihood(theta, rows) - self._log_unit
+        return self._model.log_likelihood(theta, rows) - self._log_unit + self._log_slopes(rows)
 
     def log_predictive(self, X: Any, y: Any = None) -> float:
         """Joint log predictive density of rows, log p(rows | rows seen), in nats.
@@ -160,7 +173,8 @@ class PosteriorReports(Standardising):
         """
         rows = self._rows_to_score(X, y)
         ell = self._model.sum_log_likelihood(self.particles_, rows)
-        return float(log_sum_exp(self._log_weights() + ell)) - self._log_unit * rows.total_weight
+        unit = self._log_unit * rows.total_weight - np.sum(rows.weight * self._log_slopes(rows))
+        return float(log_sum_exp(self._log_weights() + ell) - unit)
 
     def _score_rows(self, rows: Rows) -> np.ndarray:
         """log Σ_i W_i p(y_r | θ_i) for each row."""

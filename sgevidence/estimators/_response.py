@@ -14,7 +14,7 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
     is_frame = hasattr(frame, "columns") and not isinstance(frame, RowSource)  # whose target is its y
     if y is not None or model.formula is None or not is_frame:
         return y
-    name = response_of(model.formula)
+    name = response_of(model.formula).name
     if name not in column_names(frame):
         raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
     found = frame[name]
@@ -30,7 +30,7 @@ def refuse_other_response(model: Any, X: Any, y: Any) -> None:
     frame = X.X if isinstance(X, WithKnown) else X
     if model.formula is None or y is None or not hasattr(frame, "columns"):
         return
-    name = response_of(model.formula)
+    name = response_of(model.formula).name
     if name not in column_names(frame):
         return
     given, named = np.asarray(y), np.asarray(frame[name])

@@ -14,7 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import EvidenceWarning, warn_caller
 from ..history import Rows
 from ..rows import refuse_extreme
-from ..units import LEFT_UNITS, MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown, UnitWatch, wild
+from ..units import (
+    LEFT_UNITS,
+    MIN_ROWS,
+    MOST_HELD,
+    Fold,
+    Units,
+    UnitsUnknown,
+    UnitWatch,
+    log_slopes,
+    wild,
+)
 
 
 class Learnt:
@@ -163,6 +173,15 @@ class Standardising(BaseEstimator):
                 "there are no units_ with standardize=False: priors are for numbers as given"
             )
         return self._units
+
+    @property
+    def _response(self) -> Any:
+        """Functions of y that the model is of; None for y as it is, and where there is none."""
+        return None if self._units is None else getattr(self._units, "response", None)
+
+    def _log_slopes(self, rows: Rows) -> Any:
+        """log |g'(y)| of rows in units, (n,), where the model is one of g(y); else zero."""
+        return 0.0 if self._response is None else log_slopes(self._units, rows)
 
     @property
     def _log_unit(self) -> float:

@@ -19,13 +19,17 @@ from ..effects import (
     Group,
     JZSModel,
     Monotone,
+    Response,
     Smooth,
+    WithMade,
     column_names,
     fixed_effects,
     group_effects,
     is_covariate,
+    offset_of,
     relaid,
     resolved,
+    response_of,
     scale_of,
     with_scales,
 )
@@ -64,14 +68,15 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
         terms, columns = model._formula.terms, list(model._formula.linear)
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
+    if model.formula is not None:
+        X = WithMade(X, model._formula.made)
     if reset:
         names = column_names(X)
         if model.formula is None and columns is not None:
             columns = [names[j] for j in column_indices(columns, len(names), names)]
         model._read = Columns.of(X, terms, columns)
         values = model._read.read(X)  # refuses columns that X does not have
-        numbers = [names.index(getattr(name, "column", name)) for name in model._read.linear]
-        model.columns_ = np.array(numbers, dtype=int)
+        model.columns_ = np.array([names.index(name) for name in model._read.linear], dtype=int)
     else:
         values = model._read.read(X)
     return values if values.shape[1] else np.zeros((n_rows, 0))  # polars has no rows without columns
@@ -82,7 +87,17 @@ def formula_of(model: Any, X: Any) -> Formula:
     for name in ("terms", "columns"):
         if getattr(model, name) is not None:
             raise ValueError(f"formula= and {name}= are given, but the formula says which columns there are")
-    found = resolved(model.formula, X)
+    found, response = resolved(model.formula, X), response_of(model.formula)
+    if not response.is_as_it_is and model._kind != "numbers":
+        raise ValueError(
+            f"formula={model.formula!r}: {response.words} is for BayesianLinearRegression and the families "
+            "'gaussian' and 'student_t'; other families have a link of their own"
+        )
+    if not model._takes_known and offset_of(model.formula) is not None:
+        raise ValueError(
+            f"formula={model.formula!r}: {type(model).__name__} has no offset: give "
+            "BayesianGLM('gaussian', ...)"
+        )
     if found.intercept != model.fit_intercept:
         raise ValueError(
             f"formula={model.formula!r} has {'an' if found.intercept else 'no'} intercept: give "
@@ -91,6 +106,12 @@ def formula_of(model: Any, X: Any) -> Formula:
     for words in found.doubts:
         model._doubt(words)
     return found
+
+
+def response_made(model: Any) -> Response | None:
+    """Functions of y that the model is of, as its formula says; None for y as it is."""
+    found = None if model.formula is None else response_of(model.formula)
+    return None if found is None or found.is_as_it_is else found
 
 
 def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -> tuple[np.ndarray, Any]:
@@ -109,7 +130,8 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
     """Units and coding of the first rows; numbers as they are given have units of one."""
     p, centred = len(model.columns_), units is not None and model.fit_intercept
     if units is None:
-        units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
+        response = response_made(model)
+        units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind, response=response)
     X = in_units(units, rows.X, model._read.n_apart)
     scales = model.coef_scale, model._intercept_scale if model._fits_intercept else None
     place = units.center, units.scale
@@ -121,6 +143,8 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
 def terms_of(model: Any) -> Sequence:
     """Terms of the parameter, or of the formula, with their prior scales."""
     terms = (model.terms or ()) if model.formula is None else model._formula.terms
+    if hasattr(model, "_read"):
+        terms = model._read.with_factors(terms)
     return with_scales(terms, model.effect_scale, model.evidence_is_relative_)
 
 
@@ -226,8 +250,9 @@ def prior_words(model: Any) -> str:
 def place_names(model: Any) -> dict[str, list[str]]:
     """Labels along the axes of the parameters of terms."""
     coding = model._units.coding
-    effects, stds = group_effects(coding)
+    effects, stds = group_effects(coding)[:2]
     return {
+        "feature": list(map(str, coding.columns.linear)),
         "level_of_factor": [effect.label for effect in fixed_effects(coding)[0]],
         "effect": [effect.label for effect in effects],
         "term": [effect.label for effect in stds],

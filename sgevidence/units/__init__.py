@@ -3,7 +3,16 @@
 from ._coded_units import CodedUnits, fold_of_numbers, in_units, numbers_alone
 from ._intercepts import LINK_SCALE, class_centers, intercept_center
 from ._unit_watch import LEFT_UNITS, UnitWatch, wild
-from ._units import MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown, refuse_few
+from ._units import (
+    MIN_ROWS,
+    MOST_HELD,
+    Fold,
+    Units,
+    UnitsUnknown,
+    log_slopes,
+    refuse_few,
+    sum_of_slopes,
+)
 
 __all__ = [
     "CodedUnits",
@@ -19,6 +28,8 @@ __all__ = [
     "fold_of_numbers",
     "in_units",
     "intercept_center",
+    "log_slopes",
+    "sum_of_slopes",
     "refuse_few",
     "wild",
     "numbers_alone",

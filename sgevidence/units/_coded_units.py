@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..effects import Coding, RelativeLayout, divisors, fixed_effects, group_effects
+from ..effects import Coding, RelativeLayout, divisors, fixed_effects, group_effects, to_levels
 from ..history import Rows
 from ._units import Fold, Units
 
@@ -26,6 +26,7 @@ class CodedUnits(NamedTuple):
     kind: str
     y_scale: float
     intercept_center: Any
+    response: Any
 
     @classmethod
     def of(cls, units: Units, coding: Coding) -> "CodedUnits":
@@ -60,16 +61,16 @@ class CodedUnits(NamedTuple):
         where their columns have the means of the first rows.
         """
         out, coding = self.units.restored(named), self.coding
-        effects, stds = group_effects(coding)
-        labels, at_means = (
-            {"effects": effects, "effect_stds": stds},
-            np.zeros(len(next(iter(named.values())))),
-        )
+        effects, stds, matrices = group_effects(coding)
+        if "effects" in named:
+            named = named | {"effects": to_levels(coding, named["effects"], matrices)}
+        labels = {"effects": effects, "effect_stds": stds}
+        at_means = np.zeros(len(next(iter(named.values()))))
         if "fixed_effects" in named:
-            labels["fixed_effects"], to_levels = fixed_effects(coding)
+            labels["fixed_effects"], of_contrasts = fixed_effects(coding)
             contrasts = self.y_scale * coding.ratios * named["fixed_effects"]
             at_means += contrasts @ np.concatenate(list(coding.means.values()))
-            named = named | {"fixed_effects": contrasts @ to_levels / self.y_scale}
+            named = named | {"fixed_effects": contrasts @ of_contrasts / self.y_scale}
         for term, mean in coding.step_means.items():
             of_term = [effect.term == term for effect in effects]
             at_means += self.y_scale * named["effects"][:, of_term] @ mean

@@ -68,6 +68,7 @@ class Units(NamedTuple):
     spread: np.ndarray | None = None  #: sd of each column in s; 0: it did not vary, nan: two values; (p,)
     kind: str = "inputs"  #: what y is: units of one kind do not fit another
     columns: tuple[int, ...] | None = None  #: numbers of the columns in X
+    response: Any = None  #: g where the model is one of g(y), with ``made``, ``restored`` and ``log_slope``
 
     # -- taken from rows ------------------------------------------------------------------------
 
@@ -80,19 +81,32 @@ class Units(NamedTuple):
 
     @classmethod
     def of_regression(
-        cls, rows: Rows, centred: bool, n_columns: int | None = None, fold: Fold | None = None
+        cls,
+        rows: Rows,
+        centred: bool,
+        n_columns: int | None = None,
+        fold: Fold | None = None,
+        response: Any = None,
     ) -> "Units":
         """Units of X, and of y less the offset that follows the columns, whose density the evidence is."""
         refuse_few(rows)
         p = rows.X.shape[1] if n_columns is None else n_columns
-        found = moments(rows, partial(_inputs_and_target, p), centred, fold)
+        found = moments(rows, partial(_inputs_and_target, p, response), centred, fold)
         center, scale = found.units()
         if not found.varies[p]:
             raise no_units(rows, "values of y")
         y_scale = float(found.sd[p])  # of two values, too: their distance says nothing of the noise
         log_unit = float(np.log(y_scale))
         return cls(
-            center[:p], scale[:p], float(center[p]), y_scale, log_unit, 0.0, found.spread[:p], "numbers"
+            center[:p],
+            scale[:p],
+            float(center[p]),
+            y_scale,
+            log_unit,
+            0.0,
+            found.spread[:p],
+            "numbers",
+            response=response,
         )
 
     @classmethod
@@ -174,10 +188,13 @@ class Units(NamedTuple):
 
     def rows(self, rows: Rows) -> Rows:
         """Rows in these units."""
-        if rows.y is None or (self.y_center, self.y_scale) == (0.0, 1.0):  # or they are classes or counts
-            return replace(rows, X=self.X(rows.X))
+        y = rows.y
+        if y is not None and self.response is not None:
+            y = self.response.made(y)
+        if y is None or (self.y_center, self.y_scale) == (0.0, 1.0):  # or they are classes or counts
+            return replace(rows, X=self.X(rows.X), y=y)
         with np.errstate(over="ignore"):
-            y = (rows.y - self.y_center) / self.y_scale
+            y = (y - self.y_center) / self.y_scale
         refuse_extreme(y=y)
         return replace(rows, X=self.X(rows.X), y=y)
 
@@ -193,6 +210,11 @@ class Units(NamedTuple):
 
     def restored_y(self, y: np.ndarray) -> np.ndarray:
         """Targets in the data's units."""
+        y = self.restored_numbers(y)
+        return y if self.response is None else self.response.restored(y)
+
+    def restored_numbers(self, y: np.ndarray) -> np.ndarray:
+        """Values of y, or of g(y) where the model is one of it, in their unit."""
         return y if (self.y_center, self.y_scale) == (0.0, 1.0) else y * self.y_scale + self.y_center
 
     def restored(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -202,7 +224,7 @@ class Units(NamedTuple):
             out["coef"] = named["coef"] * (self.y_scale / self.scale)
         if "intercept" in named:
             at_zero = out["coef"] @ self.center
-            out["intercept"] = self.restored_y(named["intercept"]) - at_zero
+            out["intercept"] = self.restored_numbers(named["intercept"]) - at_zero
         if "thresholds" in named:
             out["thresholds"] = named["thresholds"] + (out["coef"] @ self.center)[:, None]
         if "noise_std" in named:
@@ -251,8 +273,19 @@ def _all_inputs(rows: Rows) -> np.ndarray:
     return rows.X
 
 
-def _inputs_and_target(n_columns: int, rows: Rows) -> np.ndarray:
+def log_slopes(units: Any, rows: Rows) -> np.ndarray:
+    """log |g'(y)| of rows in units whose model is one of g(y), (n,)."""
+    return units.response.log_slope(units.restored_y(rows.y))
+
+
+def sum_of_slopes(units: Any, rows: Rows) -> float:
+    """Σ log |g'(y)| of rows in units, by their weights."""
+    return float(rows.weight @ log_slopes(units, rows))
+
+
+def _inputs_and_target(n_columns: int, response: Any, rows: Rows) -> np.ndarray:
     X, y = rows.X, rows.y
     assert y is not None
+    y = y if response is None else response.made(y)
     offset = X[:, n_columns] if X.shape[1] > n_columns else 0.0
     return np.column_stack([X[:, :n_columns], y - offset])

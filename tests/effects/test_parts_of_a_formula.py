@@ -15,9 +15,11 @@ from sgevidence import (
     sub_formulas,
     term_probabilities,
 )
-from sgevidence.effects import _formula_tree
+from sgevidence.effects import _formula
 
 pytest.importorskip("formulae")
+#: Effects in several parts, or on both sides of ||.
+APART: dict = {"correlated": False, "origin": 0}
 #: A group's name, as a frame has it and as a formula may write it.
 NAMES = [
     ("g", ["g", "(g)", "`g`", " g "]),
@@ -49,29 +51,35 @@ def test_one_part_is_correlated_and_several_are_not(rows, name, spellings):
     frame = rows.rename(columns={"code": name})
     X = frame[["t", name]]
     together, apart = (
-        BayesianLinearRegression(terms=[Group(name, by="t", correlated=correlated)], random_state=0)
+        BayesianLinearRegression(terms=[Group(name, by="t", **how)], random_state=0)
         .fit(X, frame["y"])
         .log_evidence_
-        for correlated in (True, False)
+        for how in ({}, APART)
     )
     assert abs(together - apart) > 0.5
     for g in spellings:
         for text in (f"y ~ t + (1 + t | {g})", f"y ~ t + ((1 + t) | {g})", f"y ~ t + ((1+t |{g}))"):
             assert evidence(frame, text) == pytest.approx(together, abs=1e-6), text
-        for text in (f"y ~ t + (1|{g}) + (0 + t|{g})", f"y ~ t + ((1 | {g})) + (-1 + t | {g})"):
+        apart_texts = [
+            f"(1|{g}) + (0 + t|{g})",
+            f"((1 | {g})) + (-1 + t | {g})",
+            f"(1 + t || {g})",
+            f"(t||{g})",
+        ]
+        for text in (f"y ~ t + {right}" for right in apart_texts):
             assert evidence(frame, text) == pytest.approx(apart, abs=1e-6), text
-    for text in sub_formulas(f"y ~ t + (1 | {spellings[0]}) + (0 + t | {spellings[0]})"):
-        whole = BayesianLinearRegression(formula=text).fit(frame)
-    assert whole.log_evidence_ == pytest.approx(apart, abs=1e-6)
+    for right in (f"(1 | {spellings[0]}) + (0 + t | {spellings[0]})", f"(t || {spellings[0]})"):
+        whole = sub_formulas(f"y ~ t + {right}")[-1]
+        assert evidence(frame, whole) == pytest.approx(apart, abs=1e-6)
 
 
 @pytest.mark.parametrize("g", ["code:half", "code : half", "half:code", "(code):(half)", "(code:half)"])
 def test_groups_of_two_columns(rows, g):
     together, apart = (
-        BayesianLinearRegression(terms=[Group(("code", "half"), by="t", correlated=c)], random_state=0)
+        BayesianLinearRegression(terms=[Group(("code", "half"), by="t", **how)], random_state=0)
         .fit(rows[["t", "code", "half"]], rows["y"])
         .log_evidence_
-        for c in (True, False)
+        for how in ({}, APART)
     )
     # levels in another order move the points of the integral, by less than its error bar
     within = 3e-3 if g == "half:code" else 1e-6
@@ -80,11 +88,11 @@ def test_groups_of_two_columns(rows, g):
 
 
 def test_groups_within_groups(rows):
-    nested = [Group("half", by="t", correlated=False), Group(("half", "code"), by="t", correlated=False)]
+    nested = [Group("half", by="t", **APART), Group(("half", "code"), by="t", **APART)]
     expected = BayesianLinearRegression(terms=nested, random_state=0)
     expected = expected.fit(rows[["t", "code", "half"]], rows["y"])
     texts = ["y ~ t + (1 | half / code) + (0 + t | half / code)"]
-    texts += ["y ~ t + (1 | half) + (1 | half:code) + (0 + t | half/code)"]
+    texts += ["y ~ t + (1 | half) + (1 | half:code) + (0 + t | half/code)", "y ~ t + (t || half/code)"]
     for text in texts:
         found = BayesianLinearRegression(formula=text, random_state=0).fit(rows)
         gap = abs(found.log_evidence_ - expected.log_evidence_)
@@ -99,15 +107,13 @@ def test_groups_within_groups(rows):
         ("(1 + t | code) + (0 + t | code)", "in two parts"),
         ("(1 | code:half) + (1 | half:code)", "in two parts"),
         ("(1 | code / half) + (1 + t | code)", "in two parts"),
-        ("(1 + t | code) + (0 + half | code)", "one term for each effect"),
         ("(1 + t | code) * half", "neither taken away nor multiplied"),
         ("(1 | code) - (1 | code)", "in two parts"),
         ("(1 + t | code) - (0 + t | code)", "in two parts"),
         ("(1 + t | code) - (0 + t | half)", "neither taken away nor multiplied"),
         ("(1 + 0 + t | code)", "stands once"),
         ("(1 + t - 1 | code)", "stands once|cannot be read"),
-        ("(1 + t | | code)", "for \\|\\| write one part|cannot be read"),
-        ("(1 + t || code)", "correlated=False"),
+        ("(1 + t | | code)", "at character 14 cannot be read"),
         ("(1 | 'code')", "in quotes is a text"),
         ("'t'", "in quotes is a text"),
         ('t + "half"', "in quotes is a text"),
@@ -148,7 +154,23 @@ def test_what_nobody_can_tell_is_refused_at_once(rows, right, words):
 
 
 @pytest.mark.parametrize(
-    "left", ["'y'", "2", "y:t", "y + t", "log(y)", "1", "", "y | t", "-y", "C(y)", "(y|t)"]
+    "left",
+    [
+        "'y'",
+        "2",
+        "y:t",
+        "y + t",
+        "log(t) + y",
+        "log(y - t)",
+        "I(y**2)",
+        "poly(y, 2)",
+        "1",
+        "",
+        "y | t",
+        "-y",
+        "C(y)",
+        "(y|t)",
+    ],
 )
 def test_a_response_is_one_column(rows, left):
     with pytest.raises(ValueError, match=r"response|no column|cannot be read|in quotes"):
@@ -170,8 +192,9 @@ def test_formulas_within_one_can_be_read_again(rows):
 
 
 def test_parts_that_are_counted_by_their_first_effect_are_noticed(rows, monkeypatch):
-    texts = "y ~ t + (1 | code) + (0 + t | code)", "y ~ t + (1 + t | code)"
+    texts = "y ~ t + (1 + t || code)", "y ~ t + (1 + t | code)"
     apart, together = (evidence(rows, text) for text in texts)
-    wrong = broken(_formula_tree.FormulaTree.n_parts, "sum(...)", "1")
-    monkeypatch.setattr(_formula_tree.FormulaTree, "n_parts", wrong)
-    assert abs(apart - together) > 0.5 and evidence(rows, texts[0]) == pytest.approx(together, abs=1e-6)
+    wrong = broken(_formula.Reader.groups, "not part.independent", "True")
+    monkeypatch.setattr(_formula.Reader, "groups", wrong)
+    assert abs(apart - together) > 0.5
+    assert evidence(rows, texts[0]) == pytest.approx(together, abs=1e-6)
