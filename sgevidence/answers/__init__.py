@@ -6,9 +6,10 @@ from ._cross_fitted_bridge import cross_fitted_bridge
 from ._cubature import MAX_PARAMETERS
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
-from ._importance import MAX_PARETO_K, importance_draws, log_t, pareto_k
+from ._importance import MAX_PARETO_K, TDensity, importance_draws, log_t, pareto_k
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
+from ._paired_draws import MIN_DEGREES, TMixture, paired_draws
 from ._proposals import Answers, proposal
 
 __all__ = [
@@ -30,6 +31,10 @@ __all__ = [
     "log_t",
     "MAX_PARETO_K",
     "pareto_k",
+    "TDensity",
+    "MIN_DEGREES",
+    "TMixture",
+    "paired_draws",
     "log_concave_answer",
     "log_joint_of_many",
     "NestedAnswer",

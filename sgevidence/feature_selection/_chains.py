@@ -11,7 +11,7 @@ With B the subsets that the *other* chain has met, and their neighbours, the sum
 over all subsets is Σ_B π / (share of the chain's steps that are in B) (George and McCulloch 1997).  The
 inclusion probability of a group is its renormalised probability within B (Clyde, Ghosh and Littman 2011)
 times that share, plus the share of steps that are outside of B and have the group.  Where B has less than
-half of the steps, the inclusion probability is the mean along the chain of the group's probability given all
+half of the steps, or where evidences of neighbours are estimates, the inclusion probability is the mean along the chain of the group's probability given all
 other groups (Rao and Blackwell).  Two chains run from different ends, until they agree or have had enough.
 """
 
@@ -27,8 +27,11 @@ from ._subsets import NEGLIGIBLE_SUBSET_NATS, Subsets
 STEPS, MIN_LOOKS, MAX_LOOKS = 150, 4, 24
 #: Steps that one chain takes before it is the other one's turn, so that both have some of a bounded search.
 STEPS_OF_TURN = 10
-#: Difference of an inclusion probability between the chains at which they agree, and that is said.
-AGREED_GAP, DOUBTFUL_GAP = 0.01, 0.05
+#: Difference of an inclusion probability between the chains at which they agree, also where evidences are
+#: estimates (the error of the mean of both is half of that), and that is said.
+AGREED_GAP, AGREED_GAP_OF_ESTIMATES, DOUBTFUL_GAP = 0.01, 0.03, 0.05
+#: Steps for each at which conditional probabilities are computed, where estimates that lead are cheaper.
+STEPS_PER_CONDITIONAL = 4
 #: Subsets of B, at most; share of steps in B from which on B is used.
 MAX_SUBSETS_OF_B, COVERED_SHARE = 20_000, 0.5
 #: Share of the probability of all subsets met that may be of estimated evidences.
@@ -63,7 +66,8 @@ class Chain:
             self._flip()
             self._swap()
             self.states.append(self.state)
-            self.inclusion.append(self._conditional())
+            if self.neighbours.is_exact or len(self.states) % STEPS_PER_CONDITIONAL == 0:
+                self.inclusion.append(self._conditional())
             if self.state not in self._visited:
                 self._visited.add(self.state)
                 self.met[self.state] = self.neighbours.log_joint(self.state)
@@ -108,14 +112,14 @@ class Chain:
 
     def _conditional(self) -> np.ndarray:
         """Probability of each group given whether the others are in, (n_groups,)."""
-        change = self.neighbours.flips(self.state) - self.neighbours.log_joint(self.state)
+        change = self.neighbours.accurate_flips(self.state) - self.neighbours.log_joint(self.state)
         is_in = np.array([self.state >> g & 1 for g in range(len(change))], dtype=bool)
         return expit(np.where(is_in, -change, change))
 
-    @property
-    def kept(self) -> slice:
-        """Steps after the burn-in."""
-        return slice(int(0.25 * len(self.states)), None)  # share of a chain that is left out of means
+    @staticmethod
+    def kept(steps: list) -> list:
+        """After the burn-in."""
+        return steps[int(0.25 * len(steps)) :]  # share of a chain that is left out of means
 
 
 class Estimate(NamedTuple):
@@ -146,10 +150,10 @@ def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = S
         if not neighbours.is_exact:
             refine(chains, neighbours)
         estimates = [estimate(*pair) for pair in (chains, chains[::-1])]
-        by_B = min(e.covered for e in estimates) >= COVERED_SHARE
+        by_B = neighbours.is_exact and min(e.covered for e in estimates) >= COVERED_SHARE
         one, other = (e.within if by_B else e.along for e in estimates)
         gap = float(np.abs(one - other).max())
-        if gap < AGREED_GAP or neighbours.is_spent:
+        if gap < (AGREED_GAP if neighbours.is_exact else AGREED_GAP_OF_ESTIMATES) or neighbours.is_spent:
             break
     sums = [value for e in estimates for value in e.log_sums]
     if len(sums) < 4:  # a half of a chain was never where the other one was
@@ -193,14 +197,14 @@ def estimate(chain: Chain, other: Chain) -> Estimate:
     B = {state for state, _ in best}
     joint = np.array([value for _, value in best])
     mass = logsumexp(joint)
-    steps = chain.states[chain.kept]
+    steps = chain.kept(chain.states)
     hits = np.array([state in B for state in steps])
     outside = members([state for state, hit in zip(steps, hits) if not hit], n_groups)
     within = hits.mean() * (np.exp(joint - mass) @ members([state for state, _ in best], n_groups))
     return Estimate(
         covered=float(hits.mean()),
         within=within + outside.sum(axis=0) / len(steps),
-        along=np.mean(chain.inclusion[chain.kept], axis=0),
+        along=np.mean(chain.kept(chain.inclusion), axis=0),
         log_sums=[float(mass - np.log(half.mean())) for half in np.array_split(hits, 2) if half.any()],
         std=_std_of_log_share(hits),
     )

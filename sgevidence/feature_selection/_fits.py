@@ -105,7 +105,7 @@ def posterior_by_fits(
             f"fits: {len(fits)} of {MAX_FITTED} at most, and {p_left:.1%} of the probability is in subsets "
             "that are not fitted"
         )
-        fits[best] = regressions.fitted(columns_of(states[best], always, groups))
+        fits[best] = subsets.answered(states[best])
     return _arranged(regressions, subsets, states, guide, log_prior, fits, weights, searched)
 
 
@@ -113,9 +113,12 @@ def _weighed(subsets: LaplaceSubsets, rng: np.random.Generator, progress: Progre
     """Ask for the evidences of all subsets, or of those that chains meet."""
     if len(subsets.groups) > MAX_WEIGHED_GROUPS:
         return search(subsets, rng, progress)
-    for state in range(2 ** len(subsets.groups)):
-        progress(f"search: {state} of {2 ** len(subsets.groups)} subsets")
-        subsets.log_joint(state)
+    for g in range(len(subsets.groups) + 1):  # all whose last group is the g-th, each next to one before
+        states = range(2**g // 2, 2**g)
+        progress(f"search: {states[0]} of {2 ** len(subsets.groups)} subsets")
+        subsets.weigh(states)
+        for state in states:
+            subsets.log_joint(state)
     return None
 
 
@@ -174,6 +177,10 @@ def _arranged(
     listed = order[: max(MIN_LISTED_SUBSETS, len(fits))]
     best = [int(i) for i in order if i in fits]
     weight = p[best] / p[best].sum()
+    models = [fits[i] for i in best]
+    if regressions.are_drawn:
+        found = [(columns_of(states[i], subsets.always, subsets.groups), fits[i]) for i in best]
+        models, weight = [regressions.pooled(found, weight)], np.ones(1)
     return Posterior(
         [columns_of(states[i], subsets.always, subsets.groups) for i in listed],
         weights.log_evidence[listed],
@@ -184,7 +191,7 @@ def _arranged(
         total,
         float(np.linalg.norm(of_total)),
         doubts,
-        FittedAverage([fits[i] for i in best], weight, regressions.n_features),
+        FittedAverage(models, weight, regressions.n_features),
     )
 
 

@@ -6,6 +6,7 @@ search; what the subsets are weighed with in the end are fits of the estimator i
 
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from ..estimators import BayesianGLM, BayesianSoftmaxRegression
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import FarColumns, GLMModel
-from ..rows import with_known
+from ..rows import generator, with_known
 from ..targets import laplace_evidence
-from ._newton_of_many import derivatives_of_many, is_cheaper, laplace_of_many
-from ._shared_hessian import AtMode
+from ._drawn_subsets import MAX_ROWS_OF_DRAWS, DrawnSubset, drawn_subset, pooled_draws
+from ._newton_of_many import Design, derivatives_of_many, laplace_of_many
+from ._shared_hessian import AtMode, Flips
 from ._subsets import Subsets
 
 #: Subsets that a search weighs at most, of which each takes about a millisecond with a thousand rows.
@@ -78,33 +80,63 @@ class Regressions:
         self, columns: list[list[int]], starts: list[np.ndarray | None]
     ) -> list[tuple[np.ndarray, float]]:
         """:meth:`laplace` of log-concave regressions, nan of those that the steps of many do not lead to."""
-        model = self._whole_model
-        if not is_cheaper(model, self.rows):
+        if not self.design.is_small:
             return []
-        inside = np.zeros((len(columns), model.n_coefficients), dtype=bool)
+        inside = np.zeros((len(columns), self.design.Phi.shape[1]), dtype=bool)
         inside[:, self.n_features :] = True
         for mask, subset in zip(inside, columns):
             mask[subset] = True
-        start = [np.zeros(model.n_coefficients) if one is None else one[0] for one in starts]
-        modes, values = laplace_of_many(model, self.rows, inside, np.array(start))
+        start = [np.zeros(inside.shape[1]) if one is None else one[0] for one in starts]
+        modes, values = laplace_of_many(self.design, inside, np.array(start))
         return list(zip(modes[:, None], (values - self._log_units).tolist()))
 
     def at_mode(self, theta: np.ndarray) -> AtMode:
         """All columns at the mode of some, (1, q) as :meth:`laplace` gives it."""
-        model = self._whole_model
-        _, g, H = derivatives_of_many(model, self.rows, theta, np.ones_like(theta, dtype=bool))
-        return AtMode(theta[0], g[0], H[0], model.scales**-2.0)
+        _, g, H = derivatives_of_many(self.design, theta, np.ones_like(theta, dtype=bool))
+        return AtMode(theta[0], g[0], H[0], self.design.precision)
+
+    @cached_property
+    def design(self) -> Design:
+        """All columns, of a regression with shared Hessians."""
+        return Design.of(self._whole_model, self.rows)
 
     @property
     def has_shared_hessians(self) -> bool:
         """One linear predictor without parameters of a family beside it, which has one mode."""
         return isinstance(self.estimator, BayesianGLM) and self._is_plain
 
-    def fitted(self, columns: list[int]) -> Any:
-        """The estimator after ``fit``; its warnings are in ``warnings_``."""
-        one = clone(self.estimator).set_params(columns=columns)
-        if self.rng is not None:
-            one.set_params(random_state=int(self.rng.integers(2**31 - 1)))
+    @property
+    def are_drawn(self) -> bool:
+        """Whether draws around the mode answer for a subset, in the place of a fit."""
+        few_rows = len(self.rows) <= MAX_ROWS_OF_DRAWS
+        return few_rows and self.estimator.sampler is None and self.has_shared_hessians
+
+    def answered(self, columns: list[int], mode: np.ndarray | None) -> Any:
+        """Evidence and draws on these columns, around the mode if that is enough; ``warnings_`` of a fit."""
+        if mode is not None and self.are_drawn:
+            inside = np.array([*columns, *range(self.n_features, mode.shape[1])], dtype=int)
+            rng = generator(self._seed())
+            found = drawn_subset(self.design, inside, mode[0], self._log_units, rng)
+            if found is not None:
+                return found
+        one = self._fitted(clone(self.estimator).set_params(columns=columns, random_state=self._seed()))
+        if not self.are_drawn:
+            return one
+        answer = one.log_evidence_, one.log_evidence_std_, one.particles_, one.particle_weights_
+        return DrawnSubset(*answer, tuple(one.warnings_))
+
+    def pooled(self, subsets: list[tuple[list[int], Any]], weight: np.ndarray) -> Any:
+        """The estimator on all columns, with draws of subsets by their weights."""
+        q = self.design.Phi.shape[1]
+        inside = [([*columns, *range(self.n_features, q)], one) for columns, one in subsets]
+        draws = pooled_draws(inside, weight, q, generator(self._seed()))
+        one = self._fitted(clone(self.estimator).set_params(sampler=draws))
+        return one.set_params(sampler=None)
+
+    def _seed(self) -> Any:
+        return self.estimator.random_state if self.rng is None else int(self.rng.integers(2**31 - 1))
+
+    def _fitted(self, one: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvidenceWarning)
             return one.fit(**self.given)
@@ -143,7 +175,10 @@ class LaplaceSubsets(Subsets):
     ) -> None:
         super().__init__(always, groups, log_size_prior, float(regressions.rows.total_weight))
         self.regressions = regressions
+        self._indices = [np.array(group) for group in self.groups]
         self._known: dict[int, tuple[np.ndarray | None, float]] = {}
+        self._accurate: dict[int, np.ndarray] = {}
+        self._predicted: dict[int, np.ndarray] = {}  #: modes of the neighbours of the last subsets
 
     @property
     def is_spent(self) -> bool:  # type: ignore[override]
@@ -153,6 +188,10 @@ class LaplaceSubsets(Subsets):
     def without(self) -> list[int]:
         """Subsets that have no Laplace evidence."""
         return [state for state, (_, value) in self._known.items() if not np.isfinite(value)]
+
+    def answered(self, state: int) -> Any:
+        """Evidence and draws, by more than Laplace."""
+        return self.regressions.answered(sorted(self.columns(state)), self._known[state][0])
 
     def evidence(self, state: int) -> tuple[float, float]:
         return self._laplace(state, self._beside(state)), 0.0
@@ -166,28 +205,51 @@ class LaplaceSubsets(Subsets):
         new = [state for state in states if state not in self._known]
         if self.is_exact or not new:
             return
-        starts = [self._known.get(self._beside(state), (None, 0.0))[0] for state in new]
+        starts = [self._start(state) for state in new]
         columns = [sorted(self.columns(state)) for state in new]
         for state, found in zip(new, self.regressions.laplace_of_many(columns, starts)):
             if np.isfinite(found[1]):
                 self._known[state] = found
+
+    def _start(self, state: int) -> np.ndarray | None:
+        """The mode as a neighbour has predicted it, or that of a neighbour."""
+        for other, predicted in self._predicted.items():
+            if (flip := state ^ other).bit_count() == 1:
+                return predicted[None, flip.bit_length() - 1]
+        return self._known.get(self._beside(state), (None, 0.0))[0]
 
     @property
     def is_exact(self) -> bool:  # type: ignore[override]
         return not self.regressions.has_shared_hessians
 
     def evidences_of_flips(self, state: int) -> tuple[np.ndarray, np.ndarray]:
-        here, zeros = self.evidence(state)[0], np.zeros(len(self.groups))
-        mode, _ = self._known[state]
-        if not self.is_exact and mode is not None and np.isfinite(here):
-            columns = [*self.columns(state), *range(self.regressions.n_features, mode.shape[1])]
-            groups, inside = [np.array(group) for group in self.groups], np.array(columns, dtype=int)
-            try:
-                return here + self.regressions.at_mode(mode).flips(inside, groups, state), zeros
-            except np.linalg.LinAlgError:
-                pass  # rounding has taken a curvature's sign: modes are found one by one below
-        found = [self._laplace(state ^ (1 << g), state) for g in range(len(self.groups))]
-        return np.array(found), zeros
+        here, zeros, found = self.evidence(state)[0], np.zeros(len(self.groups)), self._flipped(state, False)
+        if found is not None:
+            self._predicted = (self._predicted | {state: found.theta}) if len(self._predicted) < 3 else {}
+            return here + found.change, zeros
+        each = [self._laplace(state ^ (1 << g), state) for g in range(len(self.groups))]
+        return np.array(each), zeros
+
+    def accurate_flips(self, state: int) -> np.ndarray:
+        if state not in self._accurate:
+            found, others = self._flipped(state, True), [state ^ (1 << g) for g in range(len(self.groups))]
+            if found is None:
+                return self.flips(state)
+            log_prior = np.array([self.log_prior(other) for other in others])
+            self._accurate[state] = self.evidence(state)[0] + found.change + log_prior
+        return self._accurate[state]
+
+    def _flipped(self, state: int, is_corrected: bool) -> Flips | None:
+        """By the Hessian at the mode; None where evidences are found one by one."""
+        here, (mode, _) = self.evidence(state)[0], self._known[state]
+        if self.is_exact or mode is None or not np.isfinite(here):
+            return None
+        columns = [*self.columns(state), *range(self.regressions.n_features, mode.shape[1])]
+        at, design = self.regressions.at_mode(mode), self.regressions.design if is_corrected else None
+        try:
+            return at.flips(np.array(columns, dtype=int), self._indices, state, design)
+        except np.linalg.LinAlgError:
+            return None  # rounding has taken a curvature's sign
 
     def _laplace(self, state: int, beside: int) -> float:
         """The evidence, from the mode of a subset that may be known; −∞, which no chain enters, for nan."""
