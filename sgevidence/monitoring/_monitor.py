@@ -11,12 +11,13 @@ from sklearn.utils.validation import column_or_1d
 from .._compat import Interval, StrOptions, fit_context
 from ..estimators import all_or_nothing
 from ..exceptions import warn_caller
-from ..rows import last_time, refuse_unreadable, validated
+from ..rows import cells_named, last_time, refuse_unreadable, validated
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
 from ._input import TimesInState, as_row, as_table, index_of, refuse_model, with_times
+from ._skipped import SkippedRows, present_rows
 from ._watch import Record, RowWatch, Watched
-from ._watches import make_watch
+from ._watches import make_watch, watches_by_estimator
 
 
 class EvidenceMonitor(TimesInState, BaseEstimator):
@@ -84,6 +85,9 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
         posterior is at most this.
     n_samples_seen_, n_features_in_ : int
+    n_skipped_ : int
+        Rows that were skipped, since a cell is missing (NaN): they count as rows of the stream, and have no
+        entry in ``log_predictive_`` and ``change_probability_``.  An estimator's rows must have all cells.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Only if X has column names.
 
@@ -135,6 +139,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
 
     detections_: list[Detection]
     n_samples_seen_: int
+    _skipped: np.ndarray
     _record: Record
     _times: dict
 
@@ -161,7 +166,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples,) without y
             A one-dimensional X is a series, and not a row.  Times in the index of a pandas object must be in
-            order, from call to call, too.
+            order, from call to call, too.  Rows with a missing cell (NaN), also in y, are skipped.
         y : array-like of shape (n_samples,), optional
             Needed if the model is one of y given X.
 
@@ -199,25 +204,42 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             # an estimator is copied before it learns, the arrays of a closed form are not
             watch = self._new_watch() if reset else self._copied()
             refuse_model(y)
-            refuse_unreadable(X=X, y=y)
+            refuse_unreadable(takes_missing=not isinstance(watch, ChunkWatch), X=X, y=y)
             self._last_time = last_time(None if reset else getattr(self, "_last_time", None), X=X, y=y)
             index = index_of(X)
             X, y = self._validate(as_table(X, y), y, watch, reset)
             if isinstance(watch, ChunkWatch) and reset:
                 watch.classes = known_classes(watch.model, y, classes)
-            found = watch.learn(X, y)
-            names = getattr(self, "feature_names_in_", getattr(self, "_names", None))
-            for words in watch.complaints(X, names):
-                warn_caller(words)
             first, times = (0, {}) if reset else (self.n_samples_seen_, self._times)
-            times, detections = with_times(found.detections, times, index, first)
+            n_rows, skipped = len(X), SkippedRows() if reset else SkippedRows(self._skipped)
+            if not isinstance(watch, ChunkWatch):
+                present = present_rows(X, y)
+                X, y, skipped = (
+                    X[present],
+                    None if y is None else y[present],
+                    skipped.extended(present, first),
+                )
+            found = watch.learn(X, y) if len(X) else Watched.together([])
+            names = getattr(self, "feature_names_in_", getattr(self, "_names", None))
+            for words in watch.complaints(X, names) if len(X) else ():
+                warn_caller(words)
+            times, detections = with_times(skipped.placed(found.detections), times, index, first)
             found = found._replace(detections=detections)
-            self._times = {row: time for row, time in times.items() if watch.can_change_at(row)}
-            self._store(watch, found, len(X), reset)
+            self._times = {
+                row: time
+                for row, time in times.items()
+                if (at := skipped.absorbed(row)) is not None and watch.can_change_at(at)
+            }
+            self._store(watch, found, n_rows, skipped, reset)
         if callable(self.reaction):
             for detection in found.detections:
                 self.reaction(self, detection)
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.model is None or not watches_by_estimator(self.model)
+        return tags
 
     def _new_watch(self) -> RowWatch | ChunkWatch:
         return make_watch(self.model, self.hazard, self.threshold, self.max_runs, self.reaction == "restart")
@@ -230,18 +252,23 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         if isinstance(watch, ChunkWatch):
             X = validated(self, X, reset=reset, order="C", copy=True)
             return X, None if y is None else column_or_1d(y, warn=True).copy()
+        checks = {"reset": reset, "order": "C", "copy": True, "ensure_all_finite": "allow-nan"}
         if not watch.model.needs_y:
-            return validated(self, X, reset=reset, order="C", copy=True), None
+            return validated(self, X, **checks), None
         if y is None:
             raise ValueError(
                 f"{type(watch.model).__name__} is a model of y given X: requires y to be passed, "
                 "but the target y is None"
             )
-        X, y = validated(self, X, y, reset=reset, order="C", copy=True, y_numeric=True)
-        return X, y.astype(np.float64)
+        with cells_named(self, takes_missing=True, y=y):
+            y = column_or_1d(y, warn=True).astype(np.float64)
+        X, _ = validated(self, X, np.where(np.isnan(y), 0.0, y), y_numeric=True, **checks)
+        return X, y
 
-    def _store(self, watch: RowWatch | ChunkWatch, found: Watched, n_rows: int, reset: bool) -> None:
-        self._watch = watch
+    def _store(
+        self, watch: RowWatch | ChunkWatch, found: Watched, n_rows: int, skipped: SkippedRows, reset: bool
+    ) -> None:
+        self._watch, self._skipped = watch, skipped.at
         old = [] if reset else self.detections_
         self.detections_ = [*old, *found.detections]
         self.change_points_ = np.array([d.place for d in self.detections_], dtype=np.int64)
@@ -254,7 +281,9 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         self.miscalibration_ = watch.finding
         self.pruned_mass_ = watch.pruned
         self.n_samples_seen_ = n_rows + (0 if reset else self.n_samples_seen_)
-        steps = self.n_samples_seen_ - np.arange(len(found.log_predictive))[::-1]
+        self.n_skipped_ = len(skipped.at)
+        last = self.n_samples_seen_ - self.n_skipped_ - 1
+        steps = skipped.in_stream(last - np.arange(len(found.log_predictive))[::-1]) + 1
         self._record = (Record() if reset else self._record).extended(steps, found.log_predictive)
 
     def update(self, x, y=None) -> None:
@@ -294,7 +323,11 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
 
     @property
     def run_length_posterior_(self) -> dict[str, np.ndarray]:
-        """First row, length and probability of each hypothesis about the present segment, longest first."""
+        """First row, length and probability of each hypothesis about the present segment, longest first.
+
+        Lengths are without rows that were skipped.
+        """
         self._must_have_rows("run_length_posterior_")
         start, probability, n_seen = self._watch.posterior()
-        return {"start": start.copy(), "run_length": n_seen - start, "probability": probability}
+        rows = SkippedRows(self._skipped).in_stream(start)
+        return {"start": rows, "run_length": n_seen - start, "probability": probability}

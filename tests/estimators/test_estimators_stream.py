@@ -91,7 +91,7 @@ CHANGES = {
         dict(sampler__max_particles=31, noise_std=0.5),
         "noise_std was None, is 0.5; sampler__m",
     ),
-    "prior": ("gmm", dict(variance_prior=(1.0, 2.0)), r"variance_prior was \(1.0, 1.0\), is \(1.0, 2.0\)"),
+    "prior": ("gmm", dict(variance_prior=(1.0, 2.0)), r"variance_prior was None, is \(1.0, 2.0\)"),
     "model": ("gmm", dict(n_components=3), "n_components was 2, is 3"),
     "intercept": ("softmax", dict(fit_intercept=False), "fit_intercept was True, is False"),
     "likelihood": ("custom", dict(log_prior=other_log_prior), "log_prior was <function slope"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hidden_sequences import by_counts, by_sequences, from_below
+from hidden_sequences import by_counts, by_sequences, from_below, log_joints
 from mutants import broken
 
 from sgevidence import BayesianHMM
@@ -176,3 +176,49 @@ def test_wrong_statistics_of_windows_are_seen(rng, monkeypatch):
     monkeypatch.setattr(_search, "edited", broken(_search.edited, "N[leaves, j, z[b[leaves]]] += 1", "pass"))
     with pytest.raises(AssertionError):
         check_edits(rng)
+
+
+def far_states(seed, n, scale, p, n_places):
+    """Rows of a chain whose states are far from each other, and their states."""
+    rng, z = np.random.default_rng(seed), [0]
+    while len(z) < n:
+        z.append(z[-1] if rng.random() < 0.95 else int(rng.integers(n_places)))
+    return scale * rng.normal(size=(n_places, p))[z] + rng.normal(size=(n, p)), np.array(z)
+
+
+def check_far_states(*places):
+    """Two states where rows have more places: one place, or two, against the others is a bound."""
+    X, where = far_states(*places)
+    model = BayesianHMM(2, random_state=1).fit(X)
+    law, rows, log_units = problem_of(model, X)
+    subsets = [
+        np.flatnonzero([i >> k & 1 for k in range(places[-1])]) for i in range(1, 2 ** (places[-1] - 1))
+    ]
+    z = np.array([np.isin(where, one) for one in subsets], dtype=int)
+    assert model.log_evidence_ > log_joints(law, rows, z).max() - log_units
+
+
+FAR_STATES = [(0, 200, 6, 2, 3), (9, 450, 15, 3, 4)]
+
+
+@pytest.mark.parametrize("places", FAR_STATES)
+def test_places_are_put_together_that_hold_most(places):
+    check_far_states(*places)
+
+
+@pytest.mark.parametrize(
+    ("places", "name", "right", "wrong"),
+    [
+        (FAR_STATES[0], "_starts", "np.array(z, dtype=np.int16)", "np.array(z[:1] * len(z), dtype=np.int16)"),
+        (
+            FAR_STATES[1],
+            "_swept",
+            "log_p + problem.log_joint(T) - np.sum(c * T, axis=(0, 2))",
+            "np.sum(c * T, axis=(0, 2)) - log_p - problem.log_joint(T)",
+        ),
+    ],
+)
+def test_a_search_that_finds_one_basin_is_seen(places, name, right, wrong, monkeypatch):
+    monkeypatch.setattr(_search, name, broken(getattr(_search, name), right, wrong))
+    with pytest.raises(AssertionError):
+        check_far_states(*places)

@@ -114,7 +114,7 @@ def test_a_bad_row_changes_nothing(rng):
     X = steps(rng, 0.0, 3.0)
     monitor = EvidenceMonitor(NormalSegment()).partial_fit(X[:50])
     before = copy.deepcopy(monitor)
-    for bad in ([[np.nan]], [[np.inf]], [[1.0, 2.0]], [["a"]]):
+    for bad in ([[np.inf]], [[1.0, 2.0]], [["a"]]):
         with pytest.raises(ValueError):
             monitor.partial_fit(bad)
         with pytest.raises(ValueError):

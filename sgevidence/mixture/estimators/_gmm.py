@@ -21,6 +21,11 @@ MODEL_OF_COVARIANCE: dict[str, type[GaussianMixture]] = {
     "spherical": SphericalMixtureModel,
 }
 
+#: Variance expected in the thinnest direction of a full covariance, in units of a column's: the largest
+#: eigenvalue of a Wishart matrix with p + 1 degrees of freedom is about 4p + 2, and 2β over it the variance.
+#: Measured on faithful, iris, penguins, wine and twenty simulated sets.
+THINNEST_VARIANCE = 0.02
+
 
 @documented
 class BayesianGMM(MixtureEstimator):
@@ -44,15 +49,18 @@ class BayesianGMM(MixtureEstimator):
     mean_scale : float, default=2.0
         Prior standard deviation of a mean, in units of its component's σ, around the centre of the data, or
         zero with ``standardize=False``.
-    variance_prior : tuple of two floats, default=(1.0, 1.0)
+    variance_prior : tuple of two floats, default=None
         Shape b and scale β of the inverse gamma prior of a variance, with full covariances of the variance in
-        every direction.
+        every direction.  None is (1, 1), and for full covariances of p ≥ 2 columns (1, min(1, (2p + 1)/50)),
+        which expects a variance of 1/50 in the thinnest direction of a component.
     {units}
         Spherical components have a centre for each column and one unit, the root of the mean variance.
     {parameters of every estimator}
 
     Attributes
     ----------
+    variance_prior_ : tuple of two floats
+        Prior of a variance that was used.
     weights_ : ndarray of shape (n_components,)
         Posterior mean, after relabelling particles to common slots.
     means_ : ndarray of shape (n_components, n_features)
@@ -115,7 +123,7 @@ class BayesianGMM(MixtureEstimator):
         "covariance_type": [StrOptions(set(MODEL_OF_COVARIANCE))],
         "weight_concentration": [Interval(Real, 0, None, closed="neither")],
         "mean_scale": [Interval(Real, 0, None, closed="neither")],
-        "variance_prior": [tuple, list],
+        "variance_prior": [tuple, list, None],
         "standardize": ["boolean"],
         "units": [Units, None],
     }
@@ -127,7 +135,7 @@ class BayesianGMM(MixtureEstimator):
         covariance_type: str = "diag",
         weight_concentration: float = 1.0,
         mean_scale: float = 2.0,
-        variance_prior: tuple[float, float] = (1.0, 1.0),
+        variance_prior: tuple[float, float] | None = None,
         standardize: bool = True,
         units: Units | None = None,
         sampler: Any = None,
@@ -164,6 +172,18 @@ class BayesianGMM(MixtureEstimator):
     def _prior_conflict(self, rows: Rows) -> str | None:
         return mixture_conflict(self._model, *self._nodes, self._units is not None)
 
+    def _variance_prior(self, p: int) -> tuple[float, float]:
+        """Shape and scale for p columns."""
+        if self.variance_prior is not None:
+            return check_prior_pair(self.variance_prior, "variance_prior")
+        is_full = self.covariance_type == "full" and p > 1
+        return 1.0, min(1.0, (2 * p + 1) * THINNEST_VARIANCE) if is_full else 1.0
+
+    @property
+    def variance_prior_(self) -> tuple[float, float]:
+        """Prior of a variance that was used."""
+        return self._variance_prior(self.n_features_in_)
+
     @property
     def means_(self) -> np.ndarray:
         """Posterior mean of the component means."""
@@ -175,7 +195,7 @@ class BayesianGMM(MixtureEstimator):
         return self._slot_mean("covariances")
 
     def _prior_notes(self) -> list[str]:
-        b, beta = self.variance_prior
+        b, beta = self.variance_prior_
         return self._said(
             f"means N(0, ({self.mean_scale:g} σ)²), variances InvGamma({b:g}, {beta:g}), weights "
             f"Dirichlet({self.weight_concentration:g})"
@@ -222,6 +242,6 @@ class BayesianGMM(MixtureEstimator):
             n_features=X.shape[1],
             weight_concentration=self.weight_concentration,
             mean_scale=self.mean_scale,
-            variance_prior=check_prior_pair(self.variance_prior, "variance_prior"),
+            variance_prior=self._variance_prior(X.shape[1]),
             cell_log_units=() if scale is None else tuple(np.log(scale).tolist()),
         )

@@ -1,6 +1,7 @@
 """``covariance_type``: shapes of scikit-learn, correlated groups are one, streams and units do not matter."""
 
 import copy
+import re
 import warnings
 
 import numpy as np
@@ -18,6 +19,7 @@ from sgevidence import (
     evidence_scorer,
     load,
     merge,
+    prior_sensitivity,
     save,
 )
 from sgevidence.displays import MixtureDisplay
@@ -135,13 +137,37 @@ def test_impossible_rows_leave_everything_as_it_was(rng):
         assert model.log_evidence_ == before
 
 
-def test_a_direction_thinner_than_the_prior_has_them_is_named(rng):
+def test_a_direction_thinner_than_the_prior_has_them_is_named_with_its_price(rng):
     X = correlated(rng, 0.99)
-    with pytest.warns(EvidenceWarning, match=r"thin in a direction across columns 0 and 1.*lower the scale"):
-        wide = BayesianGMM(covariance_type="full", standardize=True).fit(X)
-    narrow = BayesianGMM(covariance_type="full", standardize=True, variance_prior=(1.0, 0.01)).fit(X)
+    with pytest.warns(EvidenceWarning, match=r"thin in a direction across columns 0 and 1") as caught:
+        wide = BayesianGMM(covariance_type="full", variance_prior=(1.0, 1.0)).fit(X)
+    third = BayesianGMM(covariance_type="full", variance_prior=(1.0, 1 / 3)).fit(X)
+    told = float(re.search(r"by ([+-]\d+) nats", str(caught[0].message))[1])
+    assert told == pytest.approx(third.log_evidence_ - wide.log_evidence_, rel=0.1)
+    narrow = BayesianGMM(covariance_type="full").fit(X)
     assert not narrow.warnings_
     assert narrow.log_evidence_ - wide.log_evidence_ > 40
+
+
+@pytest.mark.parametrize("kind", ["diag", "spherical", "full"])
+@pytest.mark.parametrize("p", [1, 4, 30])
+def test_the_default_prior_of_variances_has_a_thin_direction_where_covariances_are_full(kind, p, rng):
+    model = BayesianGMM(covariance_type=kind).fit(rng.normal(size=(40, p)))
+    scale = 0.18 if kind == "full" and p == 4 else 1.0
+    assert model.variance_prior_ == pytest.approx((1.0, scale))
+    assert model._model.variance_prior == model.variance_prior_
+    assert any(
+        f"InvGamma(1, {scale:g})" in " ".join(note.split()) for note in [" ".join(model._prior_notes())]
+    )
+    stated = BayesianGMM(covariance_type=kind, variance_prior=model.variance_prior_).fit(
+        rng.normal(size=(40, p))
+    )
+    assert stated.variance_prior_ == model.variance_prior_
+
+
+def test_sensitivity_varies_the_default_prior_of_variances(rng):
+    table = prior_sensitivity(BayesianGMM(covariance_type="full"), correlated(rng, 0.9))
+    assert "variance_prior / 3" in table.index
 
 
 def test_what_the_prior_draws_is_no_conflict():
