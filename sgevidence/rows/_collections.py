@@ -4,7 +4,9 @@ A collection takes a function to its parts, wherever these are: ``each`` has wha
 ``fold`` the sum.  With Dask the function travels once to each worker, and sums are added there.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,12 +36,18 @@ class Collection(Protocol):
 
 
 class FileCollection:
-    """Rows of a :class:`RowSource`, 100 000 at a time however files and row groups cut them."""
+    """Rows of a :class:`RowSource`, 100 000 at a time however files and row groups cut them.
+
+    The first question to all of them writes the tables that it reads to a temporary directory, where the next
+    ones find them: a file is read and its text parsed once.
+    """
 
     can_be_read = True
 
     def __init__(self, source: RowSource, keep_missing: bool = False) -> None:
         self.source, self.keep_missing = source, keep_missing
+        self._copy: TemporaryDirectory | None = None  #: of all rows; None until they have been read
+        self._n_parts = 0  #: in it
 
     def each(self, function: OfPart) -> list[Any]:
         return list(self._values(function))
@@ -50,9 +58,49 @@ class FileCollection:
     def parts(self) -> Iterator[Part]:
         return self.source.batches(self.keep_missing)
 
+    def _tables(self) -> Iterator[Any]:
+        """Tables of the parts: from the copy, or from the files, of which a copy is made."""
+        if self._copy is not None:
+            yield from (_table_in(self._copy.name, number) for number in range(self._n_parts))
+            return
+        n_parts, copy = 0, None
+        try:
+            copy = TemporaryDirectory(prefix="sgevidence-rows-")
+        except OSError:  # no place to write
+            pass
+        for table in self.source.tables_of_calls(self.keep_missing):
+            copy = None if copy is None or not _is_written(table, copy.name, n_parts) else copy
+            n_parts += 1
+            yield table
+        self._copy, self._n_parts = copy, n_parts
+
     def _values(self, function: OfPart) -> Iterator[Any]:
-        for number, part in enumerate(self.parts()):
+        for number, table in enumerate(self._tables()):
+            part = self.source.part(table)
             yield applied(function, number, part, f"{self.source}, from row {number * ROWS_OF_CALL}")
+
+
+def _path(directory: str, number: int) -> str:
+    return os.path.join(directory, f"{number}.arrow")
+
+
+def _is_written(table: Any, directory: str, number: int) -> bool:
+    """Write the table of a part; False where there is no room for it."""
+    import pyarrow as pa
+
+    try:
+        with pa.OSFile(_path(directory, number), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    except OSError:
+        return False
+    return True
+
+
+def _table_in(directory: str, number: int) -> Any:
+    import pyarrow as pa
+
+    with pa.OSFile(_path(directory, number), "rb") as file:
+        return pa.ipc.open_file(file).read_all()
 
 
 class DaskCollection:

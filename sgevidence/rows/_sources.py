@@ -80,8 +80,8 @@ class RowSource:
 
     Notes
     -----
-    ``fit`` of more rows than the sampler's ``reservoir_size`` reads 100 000 of them at a time, several times
-    over, for models whose posterior sums over the rows tell: regressions, mixtures whose components do not
+    ``fit`` of more rows than the sampler's ``reservoir_size`` reads them once, 100 000 at a time, and keeps
+    them in a temporary file while it learns (where that has no room they are read some six times), for models whose posterior sums over the rows tell: regressions, mixtures whose components do not
     overlap altogether, and models of one's own with one mode.  Other models, predictions and scores read the
     columns that they need into one array.  ``partial_fit`` reads 100 000 rows at a time, and has the digits
     of as many calls with arrays; an error or interrupt in one takes back all.
@@ -169,7 +169,8 @@ class RowSource:
         Part
             ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``, ``event``.
         """
-        return self._part(list(self._tables(only_X, keep_missing)), only_X)
+        tables = list(self._tables(only_X, keep_missing))
+        return self.part(pyarrow().concat_tables(tables, promote_options="permissive"), only_X)
 
     def batches(self, keep_missing: bool = False) -> Iterator[Part]:
         """The rows, 100 000 at a time.
@@ -182,16 +183,21 @@ class RowSource:
         ------
         Part
         """
+        for table in self.tables_of_calls(keep_missing):
+            yield self.part(table)
+
+    def tables_of_calls(self, keep_missing: bool) -> Iterator[Any]:
+        """Tables of 100 000 rows, of all columns that have a role."""
         waiting, n, none = [], 0, True
         for table in self._tables(False, keep_missing):
             waiting.append(table)
             n += len(table)
             while n >= ROWS_OF_CALL:
                 whole = pyarrow().concat_tables(waiting, promote_options="permissive")
-                yield self._part([whole[:ROWS_OF_CALL]], False)
+                yield whole[:ROWS_OF_CALL]
                 waiting, n, none = [whole[ROWS_OF_CALL:]], n - ROWS_OF_CALL, False
         if n or none:
-            yield self._part(waiting, False)
+            yield pyarrow().concat_tables(waiting, promote_options="permissive")
 
     # -- columns ----------------------------------------------------------------------------------
 
@@ -209,8 +215,8 @@ class RowSource:
         others = (*self._roles(False), *self.left_out)
         return [name for name in names if name not in others]
 
-    def _part(self, tables: list[Any], only_X: bool) -> Part:
-        table = pyarrow().concat_tables(tables, promote_options="permissive")  # whole numbers and fractions
+    def part(self, table: Any, only_X: bool = False) -> Part:
+        """Columns of a table by their roles."""
         by_role = {role: table.column(name).to_numpy() for name, role in self._roles(only_X).items()}
         X = table.select(self._features(table.column_names))
         return Part(X, *map(by_role.get, ("target", "sample_weight", "offset", "trials", "event")))

@@ -1,5 +1,6 @@
 """Rows in files give the digits of rows in arrays; what is not whole is refused by name."""
 
+import tempfile
 from functools import partial
 
 import numpy as np
@@ -150,6 +151,33 @@ def test_rows_of_a_file_pass_through_memory(tmp_path, monkeypatch):
     size, before = table.nbytes, pa.total_allocated_bytes()
     held = [pa.total_allocated_bytes() - before for _ in RowSource(tmp_path / "rows.parquet").batches()]
     assert len(held) == 20 and max(held) < 0.75 * size
+
+
+def test_a_file_is_parsed_once_where_its_copy_has_room(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(_sources, "ROWS_OF_CALL", 70)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    X = rng.standard_normal((300, 2))
+    y = np.where(X[:, 0] + rng.standard_normal(300) > 0, "up", "down")
+    pd.DataFrame(X, columns=["a", "b"]).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    model = BayesianSoftmaxRegression(sampler=SGAIS(reservoir_size=60), random_state=0)
+    n_passes, tables = [0], RowSource._tables
+
+    def counted(self, *given):
+        n_passes[0] += 1
+        return tables(self, *given)
+
+    monkeypatch.setattr(RowSource, "_tables", counted)
+    evidence = model.fit(RowSource(tmp_path / "rows.csv", target="y")).log_evidence_
+    assert n_passes[0] == 1
+    assert [left.name for left in tmp_path.iterdir()] == ["rows.csv"]
+
+    def full(*given):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(pa.ipc, "new_file", full)
+    assert model.fit(RowSource(tmp_path / "rows.csv", target="y")).log_evidence_ == evidence
+    assert n_passes[0] > 5
+    assert [left.name for left in tmp_path.iterdir()] == ["rows.csv"]
 
 
 def test_an_error_in_a_later_batch_takes_back_all(rng, tmp_path, monkeypatch):
