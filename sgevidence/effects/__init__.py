@@ -16,6 +16,7 @@ from ._names import divisors, fixed_effects, group_effects
 from ._relaid import ColumnMaps, relaid
 from ._smooth import Smooth
 from ._sub_formulas import formula_terms, sub_formulas
+from ._surv import Surv, surv_of
 from ._terms import with_scales
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
     "relaid",
     "resolved",
     "response_of",
+    "Surv",
+    "surv_of",
     "scale_of",
     "sub_formulas",
     "with_scales",

@@ -12,6 +12,8 @@ from itertools import pairwise
 from math import comb
 from typing import Any, NamedTuple
 
+from ._surv import without_surv
+
 #: Terms of a formula at most, before equal ones are taken together; and its highest power of a sum.
 MAX_EXPANDED_TERMS, MAX_POWER = 1000, 10
 #: Types of nodes that hold one other node.
@@ -38,6 +40,7 @@ def parsed(text: str) -> FormulaTree:
         from formulae.scanner import Scanner
     except ImportError as error:
         raise ImportError("formula= needs formulae: pip install formulae") from error
+    text = without_surv(text)
     try:
         tokens = Scanner(text).scan()
         refuse_tokens(text, tokens)

@@ -168,6 +168,7 @@ class BayesianGLM(GLMPredictions):
         offset: Any = None,
         trials: Any = None,
         event: Any = None,
+        entry: Any = None,
         classes: Any = None,
     ) -> Self:
         """Forget what was seen and learn from these rows.
@@ -208,7 +209,7 @@ class BayesianGLM(GLMPredictions):
         EvidenceWarning
             If y are not whole numbers where they should: then the evidence is not a probability.
         """
-        rows = with_known(X, offset, trials, event)
+        rows = with_known(X, offset, trials, event, entry)
         return self._learn(rows, y, sample_weight, reset=True, classes=classes)
 
     @available_if(learns_online)
@@ -221,6 +222,7 @@ class BayesianGLM(GLMPredictions):
         offset: Any = None,
         trials: Any = None,
         event: Any = None,
+        entry: Any = None,
         classes: Any = None,
     ) -> Self:
         """Learn from more rows; the first call starts afresh.  Parameters and errors as in :meth:`fit`.
@@ -240,5 +242,5 @@ class BayesianGLM(GLMPredictions):
         -------
         self : estimator
         """
-        rows = with_known(X, offset, trials, event)
+        rows = with_known(X, offset, trials, event, entry)
         return self._learn(rows, y, sample_weight, reset=False, classes=classes)

@@ -33,7 +33,7 @@ def _has_classes(estimator: Any) -> bool:
 
 def has_times(model: Any) -> bool:
     """Whether it is a regression of times."""
-    return isinstance(getattr(model, "_family", None), Times)
+    return isinstance(getattr(getattr(model, "_family", None), "plain", None), Times)
 
 
 class GLMPredictions(RegressorMixin, GLMRows):
@@ -113,6 +113,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         offset: Any = None,
         trials: Any = None,
         event: Any = None,
+        entry: Any = None,
     ) -> float:
         """R² of :meth:`predict`; of classes the share of rows that it gets right; of times the concordance.
 
@@ -133,7 +134,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         -------
         float
         """
-        known, y, sample_weight = at_once(self, with_known(X, offset, trials, event), y, sample_weight)
+        known, y, sample_weight = at_once(self, with_known(X, offset, trials, event, entry), y, sample_weight)
         y = response_in(self, known, y)
         if self._is_classifier:
             return float(accuracy_score(y, self.predict(known), sample_weight=sample_weight))
@@ -143,7 +144,13 @@ class GLMPredictions(RegressorMixin, GLMRows):
 
     @by_parts
     def score_samples(
-        self, X: Any, y: Any = None, offset: Any = None, trials: Any = None, event: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
+        entry: Any = None,
     ) -> np.ndarray:
         """Log predictive density of each row, of counts and classes its log probability, in nats.
 
@@ -163,10 +170,16 @@ class GLMPredictions(RegressorMixin, GLMRows):
         -------
         ndarray of shape (n_samples,)
         """
-        return super().score_samples(with_known(X, offset, trials, event), y)
+        return super().score_samples(with_known(X, offset, trials, event, entry), y)
 
     def log_predictive(
-        self, X: Any, y: Any = None, offset: Any = None, trials: Any = None, event: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
+        entry: Any = None,
     ) -> float:
         """Joint log predictive density of rows, log p(rows | rows seen), in nats.
 
@@ -182,7 +195,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         -------
         float
         """
-        return super().log_predictive(with_known(X, offset, trials, event), y)
+        return super().log_predictive(with_known(X, offset, trials, event, entry), y)
 
     @available_if(has_times)
     def predict_survival(self, X: Any, times: Any, offset: Any = None) -> np.ndarray:
