@@ -1,4 +1,4 @@
-"""Bounds of y on their way into a generalised linear model: names of columns, formulas, and columns of the model.
+"""Bounds of y on their way into a generalised linear model: names of columns, formulas, columns of the model.
 
 A model with bounds has three columns after its offset (:class:`sgevidence.models.Bounded`).
 """
@@ -114,6 +114,6 @@ def doubt_of_bounds(columns: np.ndarray) -> str | None:
     if not len(lower) or np.any(has_lower & has_upper) or (has_lower.any() and has_upper.any()):
         return None
     return (
-        f"no y is known but by {'a lower' if has_lower.any() else 'an upper'} bound: these rows say on which side "
-        "of their bounds y lies, and the rest is the prior's"
+        f"no y is known but by {'a lower' if has_lower.any() else 'an upper'} bound: these rows say on which "
+        "side of their bounds y lies, and the rest is the prior's"
     )

@@ -204,6 +204,8 @@ class GLMRows(LinearPredictor):
             empty = (known.lower <= 0) & (known.upper == np.inf)
         if not empty.any():
             return sample_weight
+        if empty.all():
+            raise ValueError("no row of y has a bound: these rows say nothing")
         weight = np.ones(len(empty)) if sample_weight is None else np.array(sample_weight, dtype=float)
         return np.where(empty, 0.0, weight) if weight.shape == empty.shape else sample_weight
 
@@ -217,12 +219,12 @@ class GLMRows(LinearPredictor):
             )
         if not reset and given and not self._has_bounds:
             raise ValueError(
-                "the model was fitted without bounds: give event=1.0 in the first call, if all of its y are exact"
+                "the model was fitted without bounds: give event=1.0 in the first call, if its y are exact"
             )
         if not reset and self._bounds_given and not given:
             raise ValueError(
-                f"the rows before came with {NAMES[self._bounds_given[0]]}: give that of these rows, 1 if all "
-                "times ended"
+                f"the rows before came with {NAMES[self._bounds_given[0]]}: give that of these rows, 1 if "
+                "all times ended"
             )
 
     def _checked(self, known: WithKnown) -> WithKnown:
@@ -274,7 +276,7 @@ class GLMRows(LinearPredictor):
     @property
     def _family_in_units(self) -> Family:
         """Probabilities of bounds have no unit, unlike densities."""
-        return replace(self._family, log_unit=self._log_unit) if self._has_bounds else self._family
+        return Bounded(self._family.plain, self._log_unit) if self._has_bounds else self._family
 
     @property
     def _kind(self) -> str:

@@ -1,18 +1,18 @@
-r"""A family of which some y are known by bounds alone, or are seen only beyond an entry: one likelihood for all.
+r"""Families of which some y are known by bounds alone, or are seen only beyond an entry: one likelihood.
 
     exact          log f(y)
     within bounds  log [F(u) − F(l)] = log S(l) + log(1 − e^(−gap)),  gap = log S(l) − log S(u),  or by F
     late entry     − log S(e) more
 
-for l < y ≤ u.  Of S and F the smaller at the bounds is taken, so that nothing rounded is subtracted in a tail;
-where (l, u] is so narrow that the difference has no digits, the mass is density times width.  With the flux
-g(y) = −∂F(y)/∂η, of which s = ∂ log g/∂η is known in closed form, r = g / mass at each bound gives
+for l < y ≤ u.  The smaller of S and F at the bounds is taken, so that nothing rounded is subtracted in a
+tail; where (l, u] is so narrow that the difference has no digits, the mass is density times width.  With the
+flux g(y) = −∂F(y)/∂η, of which s = ∂ log g/∂η is known in closed form, r = g / mass at each bound gives
 
     ∂ log mass/∂η = r_l − r_u,        ∂² log mass/∂η² = r_l s_l − r_u s_u − (r_l − r_u)².
 
-A family with a link of times is a scale family, so that g(y) = y f(y), that of numbers has g = f; and s is the
-score.  Rows have three columns after their offset: lower and upper bound (equal: y is exact) and entry, −∞
-and ∞ where there is none.  Those of numbers are measured from y, so that units need not know of origins.
+A family with a link of times is a scale family, so that g(y) = y f(y), that of numbers has g = f; and s is
+the score.  Rows have three columns after their offset: lower and upper bound (equal: y is exact) and entry,
+−∞ and ∞ where there is none.  Those of numbers are measured from y, so that units need not know of origins.
 
 Symbols: ``eta`` = η (M, n), ``own`` = own parameters, (M, 1) each, ``l, u, e`` = bounds and entry, (n,).
 
@@ -35,8 +35,9 @@ from ._families import Family
 
 #: Part of a tail that is so small that a difference of tails has lost half of its digits.
 MIN_RESOLVED_GAP = 1e-7
-#: Logarithm, nats, of the largest ratio of a flux to a mass that takes part in derivatives.
-MAX_LOG_FLUX = 300.0
+#: Logarithm, nats, of the largest ratio of a flux to a mass that takes part in derivatives, and the largest
+#: derivative: where these are beyond, the likelihood is zero.
+MAX_LOG_FLUX, MAX_DERIVATIVE = 300.0, 1e150
 #: Relative step of central differences by own parameters.
 RELATIVE_STEP_OF_OWN = float(np.finfo(float).eps ** (1 / 3))
 
@@ -129,13 +130,14 @@ class Bounded(Family):
         of_exact = self.plain.summed(y[k.exact], weight[k.exact])
         constant = self.log_unit * weight[k.not_exact].sum()
 
+        @np.errstate(all="ignore")
         def total(eta: Any, *own: Any) -> Any:
             found = of_exact(eta[:, k.exact] if len(k.not_exact) else eta, *own) + constant
             if len(k.bounded):
                 found = found + self._log_mass(eta[:, k.bounded], k, own) @ weight[k.bounded]
             if len(k.late):
                 found = found - self.plain.log_sf(eta[:, k.late], k.entry, *own) @ weight[k.late]
-            return found
+            return possible(found)
 
         return total
 
@@ -182,6 +184,7 @@ class Bounded(Family):
     def curvature(self, eta, y, lower, upper, entry, *own):
         return self.derivatives(eta, y, self._kinds(y, lower, upper, entry), own)[1]
 
+    @np.errstate(all="ignore")
     def derivatives(self, eta: Any, y: Any, k: Kinds, own: Any) -> tuple[Any, Any]:
         """Score and curvature, (M, n) each."""
         y, plain = np.atleast_1d(y), self.plain
@@ -192,11 +195,12 @@ class Bounded(Family):
         if len(k.bounded):
             score[..., k.bounded], curvature[..., k.bounded] = self._of_mass(eta[..., k.bounded], k, own)
         if len(k.late):
-            at_entry = eta[..., k.late]
-            r, slope = self._flux(at_entry, k.entry, plain.log_sf(at_entry, k.entry, *own), own)
-            score[..., k.late] -= r
-            curvature[..., k.late] -= r * (r - slope)
-        return score, np.maximum(curvature, 0.0) if self.is_log_concave else curvature
+            of_entry = self._of_entry(eta[..., k.late], k.entry, own)
+            score[..., k.late] += of_entry[0]
+            curvature[..., k.late] += of_entry[1]
+        curvature = np.maximum(curvature, 0.0) if self.is_log_concave else curvature
+        finite = [np.clip(np.nan_to_num(one), -MAX_DERIVATIVE, MAX_DERIVATIVE) for one in (score, curvature)]
+        return finite[0], finite[1]
 
     def _flux(self, eta: Any, y: Any, log_mass: Any, own: Any) -> tuple[Any, Any]:
         """r and s at a bound."""
@@ -204,6 +208,11 @@ class Bounded(Family):
             log_r = self.plain.log_flux(eta, y, *own) - log_mass
             r = np.exp(np.minimum(np.nan_to_num(log_r, nan=-np.inf), MAX_LOG_FLUX))
         return r, self.plain.flux_slope(eta, y, *own)
+
+    def _of_entry(self, eta: Any, entry: Any, own: Any) -> tuple[Any, Any]:
+        """Score and curvature of −log S(e)."""
+        r, slope = self._flux(eta, entry, self.plain.log_sf(eta, entry, *own), own)
+        return -r, r * (slope - r)
 
     def _of_mass(self, eta: Any, k: Kinds, own: Any) -> tuple[Any, Any]:
         """Score and curvature of the log mass."""
@@ -250,6 +259,7 @@ def _sides(k: Kinds) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @primitive
+@np.errstate(all="ignore")
 def _log_likelihood(eta: Any, family: Bounded, y: np.ndarray, k: Kinds, *own: Any) -> Any:
     """log-likelihood of each row, (M, n)."""
     eta = np.broadcast_to(eta, np.broadcast(eta, y, *own).shape)
@@ -257,7 +267,12 @@ def _log_likelihood(eta: Any, family: Bounded, y: np.ndarray, k: Kinds, *own: An
     found[..., k.exact] = family.plain.log_density(eta[..., k.exact], y[k.exact], *own)
     found[..., k.bounded] += family._log_mass(eta[..., k.bounded], k, own)
     found[..., k.late] -= family.plain.log_sf(eta[..., k.late], k.entry, *own)
-    return found
+    return possible(found)
+
+
+def possible(log_likelihood: Any) -> Any:
+    """−∞ where so little survives an entry that neither that nor what is seen later is a number."""
+    return np.where(np.isnan(log_likelihood), -np.inf, log_likelihood)
 
 
 def _by_eta(ans: Any, eta: Any, family: Bounded, y: Any, k: Kinds, *own: Any) -> Callable[[Any], Any]:

@@ -102,7 +102,7 @@ class Family:
         raise NotImplementedError
 
     def log_flux(self, eta: Any, y: Any, *own: Any) -> Any:
-        """log −∂P(Y ≤ y | η)/∂η: by default of a family in which η moves y, or log y where the link is one."""
+        """log −∂P(Y ≤ y | η)/∂η: by default of a family in which η moves y, or log y with a log link."""
         return self.log_density(eta, y, *own) + (np.log(y) if self.link == "log" else 0.0)
 
     def flux_slope(self, eta: Any, y: Any, *own: Any) -> Any:

@@ -1,7 +1,7 @@
-r"""Logarithms of the tails of gamma and beta distributions, also where the tails are no floating-point numbers.
+r"""Logarithms of the tails of gamma and beta distributions, also where the tails are no numbers.
 
-Far out, where scipy's tail underflows, the density f is taken in a coordinate t in which log f is concave (log
-x of a gamma, logit x of a beta), with h the slope of log f at the start a of the tail:
+Far out, where scipy's tail underflows, the density f is taken in a coordinate t in which log f is concave
+(log x of a gamma, logit x of a beta), with h the slope of log f at the start a of the tail:
 
     log ∫_a^∞ f(t) dt = log f(a) − log h + log ∫_0^∞ f(a + v / h) / f(a) dv,
 

@@ -2,14 +2,14 @@ r"""Families of times until an event: accelerated failure times,
 
     log t = η + σ ε,
 
-with ε the logarithm of a unit exponential (Weibull, exponential), a standard normal (log-normal) or a standard
-logistic (log-logistic).  Times that are censored, or seen only beyond an entry, are in :mod:`._bounds`.
+with ε the logarithm of a unit exponential (Weibull, exponential), a standard normal (log-normal) or a
+standard logistic (log-logistic).  :mod:`._bounds` has times that are censored, or come late.
 
 Symbols: ``u`` = (log t − η)/σ, ``sigma`` = σ.
 
 References
 ----------
-J. D. Kalbfleisch, R. L. Prentice (2002), The Statistical Analysis of Failure Time Data, 2nd ed., chapters 2, 3.
+J. D. Kalbfleisch, R. L. Prentice (2002), The Statistical Analysis of Failure Time Data, 2nd ed., chapter 2.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from ._count_families import softplus
 from ._families import Family
 from ._own_priors import HALF_LOG_2PI, UNIT_HALF_T
 
-#: Logarithm of the largest hazard: beyond, a survival is zero, and 0 · ∞ no number.
+#: Logarithm of a cumulative hazard beyond which nothing survives.
 MAX_LOG_HAZARD = 600.0
 
 
@@ -75,7 +75,7 @@ class Weibull(Times):
         return _log_of_less_than_one((np.log(y) - eta) / sigma)
 
     def log_sf(self, eta, y, sigma):
-        return -np.exp(np.minimum((np.log(y) - eta) / sigma, MAX_LOG_HAZARD))
+        return -np.exp((np.log(y) - eta) / sigma)
 
     def score(self, eta, y, sigma):
         return np.expm1((np.log(y) - eta) / sigma) / sigma
@@ -112,7 +112,7 @@ class ExponentialTimes(Times):
         return _log_of_less_than_one(np.log(y) - eta)
 
     def log_sf(self, eta, y):
-        return -y * np.exp(np.minimum(-eta, MAX_LOG_HAZARD))
+        return -y * np.exp(-eta)
 
     def score(self, eta, y):
         return np.expm1(np.log(y) - eta)

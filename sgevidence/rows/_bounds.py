@@ -55,17 +55,27 @@ def parted(known: WithKnown, y: Any) -> tuple[WithKnown, Any]:
         return given._replace(lower=y["lower"], upper=y["upper"]), middle(y["lower"], y["upper"])
     if names is not None:
         return _of_survival(known, y, names)
-    refuse_unreadable(y=y) if getattr(y, "dtype", None) is not None and y.dtype.kind in "mM" else None
-    try:
-        table = np.array(y, dtype=float)  # None among objects is nan: no bound
-    except (TypeError, ValueError):
-        raise ValueError(
-            "y with two columns has a lower and an upper bound, which are numbers, and -inf, inf or nan where "
-            "there is none"
-        ) from None
+    table = _numbers(y)
     lower, upper = table.T
     lower, upper = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
     return known._replace(lower=lower, upper=upper), middle(lower, upper)
+
+
+def _numbers(y: Any) -> np.ndarray:
+    """Two columns of numbers, nan where there is no bound, as None and pandas.NA say."""
+    if getattr(getattr(y, "dtype", None), "kind", "O") != "O":  # missing objects are no bounds
+        refuse_unreadable(y=y)
+    try:
+        if hasattr(y, "iloc"):  # of pandas
+            return y.to_numpy(dtype=float, na_value=np.nan)
+        if np.asarray(y).dtype.kind in "fiubO" and not any(isinstance(one, str) for one in np.ravel(y)):
+            return np.array(y, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        "y with two columns has a lower and an upper bound, which are numbers, and -inf, inf or nan where "
+        "there is none"
+    )
 
 
 def _of_survival(known: WithKnown, y: Any, names: tuple[str, ...]) -> tuple[WithKnown, np.ndarray]:
@@ -89,22 +99,18 @@ def middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 def read_event(event: Any, X: np.ndarray) -> np.ndarray:
     """1 and 0, (n,); ValueError names what to give for labels and for R's 1 and 2."""
+    needed = "event must be 1 where the event came and 0 where it is censored, but has"
     values = np.asarray(event)
-    if values.dtype.kind in "OUS":
-        text = next((one for one in values.ravel().tolist() if isinstance(one, str | bytes)), None)
-        if text is not None:
-            raise ValueError(
-                f"event must be 1 where the event came and 0 where it is censored, but has the label {text!r}: "
-                f"give status == {text!r}, if that is the label of the event"
-            )
+    texts = [one for one in values.ravel().tolist() if isinstance(one, str | bytes)]
+    if texts:
+        raise ValueError(
+            f"{needed} the label {texts[0]!r}: give status == {texts[0]!r}, if that is the event"
+        )
     found = column(event, "event", X)
     if np.any(wrong := (found != 0) & (found != 1)):
-        hint = ": where 2 is the event and 1 is censored, as in R, give status == 2" * bool(
-            np.all((found == 1) | (found == 2))
-        )
-        raise ValueError(
-            f"event must be 1 where the event came and 0 where it is censored, but has {found[wrong][0]:g}{hint}"
-        )
+        is_of_r = np.all((found == 1) | (found == 2))
+        hint = ": where 2 is the event and 1 is censored, as in R, give status == 2" if is_of_r else ""
+        raise ValueError(f"{needed} {found[wrong][0]:g}{hint}")
     return found
 
 
@@ -178,6 +184,9 @@ def late(bounds: Bounds, entry: Any, X: np.ndarray, is_positive: bool, is_whole:
     if np.any(unseen := last <= found):
         r = int(np.flatnonzero(unseen)[0])
         raise ValueError(
-            f"row {r} enters at {found[r]:g} and ends at {y[r]:g}: only rows that end after their entry are seen"
+            f"row {r} enters at {found[r]:g} and ends at {y[r]:g}: rows are seen that end after their entry"
         )
-    return bounds._replace(lower=np.where(lower == upper, lower, np.maximum(lower, found))), found
+    lower = np.where(lower == upper, lower, np.maximum(lower, found))
+    empty = (upper == np.inf) & (lower <= found)  # censored at its entry, or before it
+    lower, found = np.where(empty, -np.inf, lower), np.where(empty, -np.inf, found)
+    return bounds._replace(lower=lower), found
