@@ -26,6 +26,7 @@ from ..rows import (
     WithKnown,
     at_once,
     categories_of,
+    has_bounds,
     joined,
     label_indices,
     levels_in,
@@ -165,8 +166,9 @@ class GLMRows(LinearPredictor):
                 raise ValueError(f"{words}: see BayesianSoftmaxRegression for more classes")
         elif self._has_bounds:
             y = np.ascontiguousarray(y, dtype=np.float64)
-            family.plain.refuse(y)
-            columns = columns_of(family, *bounds_and_entries(family, y, known, X))
+            bounds, entry = bounds_and_entries(family, y, known, X)
+            family.plain.refuse(y if known.lower is None else y[bounds.lower == bounds.upper])
+            columns = columns_of(family, bounds, entry)
             return np.column_stack([joined(X, known), columns]), y
         else:
             if self.family is None:
@@ -193,7 +195,10 @@ class GLMRows(LinearPredictor):
         if reset:
             self._named_columns = names
         known = known._replace(X=without(known.X, self._named_columns if self.formula is None else ()))
-        return parted(known, y) if self._family.plain.has_tails else (known, y)
+        family = self._family.plain
+        if family.has_tails or family.is_classifier or not has_bounds(y):
+            return parted(known, y) if family.has_tails else (known, y)
+        raise ValueError(f"{type(family).__name__} takes no bounds, and y has two columns")
 
     def _weights_of(self, known: WithKnown, y: Any, sample_weight: Any) -> Any:
         """Weights, zero of rows whose bounds say nothing."""
@@ -217,6 +222,8 @@ class GLMRows(LinearPredictor):
                 f"{type(family).__name__} has neither event nor entry: of times, numbers and counts y may be "
                 "known by bounds"
             )
+        if given and self.family is None:
+            raise ValueError("y has bounds, and no family is named: name the one that is meant")
         if not reset and given and not self._has_bounds:
             raise ValueError(
                 "the model was fitted without bounds: give event=1.0 in the first call, if its y are exact"

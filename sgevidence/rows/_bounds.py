@@ -91,7 +91,7 @@ def _of_survival(known: WithKnown, y: Any, names: tuple[str, ...]) -> tuple[With
 
 def middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """A value within bounds: the only one there is, or the middle of both; 1 of rows without any."""
-    has_lower, has_upper = lower > -np.inf, upper < np.inf
+    has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
     with np.errstate(all="ignore"):
         both = np.where(lower == upper, lower, lower + 0.5 * (upper - lower))
     return np.select([has_lower & has_upper, has_lower, has_upper], [both, lower, upper], 1.0)
