@@ -2,6 +2,7 @@
 for the Jacobian: all estimators, families, the selection of columns and averages."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +93,16 @@ def times(rng):
     return Given(X, np.minimum(t, clock), offset, None, t < clock)
 
 
+def bounded(rng, is_time=False):
+    """Two columns: exact, censored on either side, and within bounds."""
+    X, eta = columns(rng)
+    y = eta + 0.7 * rng.standard_normal(ROWS)
+    y = np.exp(y) if is_time else y
+    lower, upper = y.copy(), y.copy()
+    upper[:10], lower[10:16], upper[16:22] = np.inf, -np.inf, y[16:22] + 0.5
+    return Given(X, np.column_stack([lower, upper]))
+
+
 def shares(rng):
     X, eta = columns(rng)
     return Given(X, rng.beta(4.0 / (1 + np.exp(-eta)), 4.0 / (1 + np.exp(eta))))
@@ -143,7 +154,8 @@ def moved(given, rng, y, is_centred, one_unit=False):
     if y in ("numbers", "positive"):
         t = unit_of(rng)
         far = origin(rng, t) if is_centred and y == "numbers" else 0.0
-        y_, log_jacobian = y_ * t + far, -len(X) * float(np.log(t))
+        n_exact = len(X) if y_.ndim == 1 else np.sum(y_[:, 0] == y_[:, 1])  # a probability has no unit
+        y_, log_jacobian = y_ * t + far, -n_exact * float(np.log(t))
         offset = None if offset is None else offset * t + (origin(rng, t) if is_centred else 0.0)
     elif offset is not None and is_centred:  # exposure has a unit
         offset = offset + np.log(unit_of(rng))
@@ -226,6 +238,8 @@ CASES = {
     "weibull": Case(times, family("weibull")),
     "weibull, drawn": Case(times, subsets(BayesianGLM, "weibull")),
     "lognormal": Case(times, family("lognormal")),
+    "tobit": Case(bounded, family("gaussian"), "numbers"),
+    "bounds of times": Case(partial(bounded, is_time=True), family("loglogistic"), "positive"),
     "exponential": Case(times, family("exponential")),
     "binomial": Case(successes, family("binomial")),
     "bernoulli": Case(labels, family("bernoulli")),
@@ -293,7 +307,15 @@ def skipped(case):
 
 
 #: Cases of five seconds, beside quicker ones of their kind.
-LONG = {"zero_inflated_negative_binomial", "ordinal", "lognormal", "beta", "weibull"}
+LONG = {
+    "zero_inflated_negative_binomial",
+    "ordinal",
+    "lognormal",
+    "beta",
+    "weibull",
+    "tobit",
+    "bounds of times",
+}
 
 
 @pytest.mark.filterwarnings("ignore:the unit of")

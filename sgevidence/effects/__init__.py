@@ -19,6 +19,7 @@ from ._relaid import ColumnMaps, relaid
 from ._response import Response
 from ._smooth import Smooth
 from ._sub_formulas import MAX_FORMULAS, formula_terms, hereditary, sub_formulas
+from ._surv import Surv, surv_of
 from ._terms import with_scales
 
 __all__ = [
@@ -60,6 +61,8 @@ __all__ = [
     "relaid",
     "resolved",
     "response_of",
+    "Surv",
+    "surv_of",
     "scale_of",
     "sub_formulas",
     "to_levels",

@@ -73,8 +73,8 @@ class EffectsModel(GLMModel):
     def _known(self, X: np.ndarray) -> tuple[Any, tuple[np.ndarray, ...]]:
         """Offset, with the centre of the intercept, and trials of encoded rows."""
         n_known = X.shape[1] - self.layout.n_columns
-        offset = X[:, self.layout.n_columns] if self.has_offset and n_known > self.family.has_known else 0.0
-        return offset + self.intercept_center, (X[:, -1],) if self.family.has_known else ()
+        offset = X[:, self.layout.n_columns] if self.has_offset and n_known > self.family.n_known else 0.0
+        return offset + self.intercept_center, tuple(X.T[X.shape[1] - self.family.n_known :])
 
     def _distribution(self, theta: Any, X: np.ndarray) -> tuple[Any, ...]:
         return self.linear_predictor(theta, X), *self._known(X)[1], *self.own_parameters(theta)

@@ -44,8 +44,8 @@ class BayesianGLM(GLMPredictions):
         * ``"beta"``: shares between 0 and 1 of mean 1 / (1 + e^(−η)) and precision φ, 1/√(1 + φ) ~ U(0, 1);
         * ``"ordinal"``: levels in their order, P(y ≤ k) = 1 / (1 + e^(η − c_k)); a classifier.  Probabilities
           of the levels at η = 0 are uniform, Dirichlet(1), and there is no intercept;
-        * ``"weibull"``, ``"lognormal"``: times with log t = η + σ ε, σ ~ half-Student-t(3), which may be
-          censored by ``event``; the shape of a Weibull is 1/σ;
+        * ``"weibull"``, ``"lognormal"``, ``"loglogistic"``: times with log t = η + σ ε, σ ~
+          half-Student-t(3); the shape of a Weibull is 1/σ;
         * ``"exponential"``: times with σ = 1, of mean e^η;
 
         or an object of :mod:`sgevidence.models` with another link or prior, such as
@@ -91,6 +91,10 @@ class BayesianGLM(GLMPredictions):
 
     Notes
     -----
+    Times, numbers (``"gaussian"``, ``"student_t"``) and counts may be known by bounds: give ``event``, or y
+    with two columns.  The evidence is that of what was observed, densities of exact y and probabilities of
+    bounds.  ``entry`` says from where on a row would have been seen.
+
     A rate per exposure has the logarithm of the exposure as ``offset``.  ``posterior_samples`` has the
     family's own parameters by name, such as ``dispersion``.
 
@@ -101,7 +105,8 @@ class BayesianGLM(GLMPredictions):
     References
     ----------
     P. McCullagh, J. A. Nelder (1989), Generalized Linear Models, 2nd ed.; J. D. Kalbfleisch, R. L. Prentice
-    (2002), The Statistical Analysis of Failure Time Data, 2nd ed.; D. Lambert (1992), Zero-inflated Poisson
+    (2002), The Statistical Analysis of Failure Time Data, 2nd ed.; J. P. Klein, M. L. Moeschberger (2003),
+    Survival Analysis, 2nd ed.; D. Lambert (1992), Zero-inflated Poisson
     regression, Technometrics 34, 1; M. A. Juárez, M. F. J. Steel (2010), Model-based clustering of
     non-Gaussian panel data based on skew-t distributions, Journal of Business & Economic Statistics 28, 52
     (the prior of ν).
@@ -168,6 +173,7 @@ class BayesianGLM(GLMPredictions):
         offset: Any = None,
         trials: Any = None,
         event: Any = None,
+        entry: Any = None,
         classes: Any = None,
     ) -> Self:
         """Forget what was seen and learn from these rows.
@@ -175,17 +181,24 @@ class BayesianGLM(GLMPredictions):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), RowSource or Dask collection
-        y : array-like of shape (n_samples,)
-            Numbers that the family can have; of ``"bernoulli"`` labels of two kinds.
+        y : array-like of shape (n_samples,) or (n_samples, 2)
+            Numbers that the family can have; of ``"bernoulli"`` labels of two kinds.  Two columns are a lower
+            and an upper bound: equal where y is exact, −inf, inf or nan where there is none; of counts both
+            ends are included.  Rows without any bound say nothing and do not count.  scikit-survival's
+            structured arrays are taken, too, and a formula may begin with ``Surv(time, dead) ~``.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         offset : float or array-like of shape (n_samples,), optional
             Added to the linear predictor; zero by default.  If it is given, later calls need one too.
         trials : int or array-like of shape (n_samples,), optional
             The family ``"binomial"`` needs them in every call; the other families refuse them.
-        event : bool or array-like of shape (n_samples,), optional
-            True where y is the time of the event, False where it is censored: the event had not come by then.
-            For ``"weibull"``, ``"lognormal"`` and ``"exponential"``; by default all times are of events.
+        event : bool, str or array-like of shape (n_samples,), optional
+            True where y is the time of the event, False where it is censored: the event had not come by then;
+            a count or a number is at least y.  By default all y are exact.  A name is that of a column of X,
+            which is no covariate then.
+        entry : float, str or array-like of shape (n_samples,), optional
+            Rows are there only because y was beyond it, as times of those who came late; or the name of a
+            column of X.  By default rows are there whatever y is.
         classes : array-like of shape (n_classes,), optional
             Levels of ``"ordinal"`` from the lowest to the highest, or both labels of ``"bernoulli"``.  By
             default those of y: numbers in their order, and of strings in that of an ordered pandas
@@ -208,7 +221,7 @@ class BayesianGLM(GLMPredictions):
         EvidenceWarning
             If y are not whole numbers where they should: then the evidence is not a probability.
         """
-        rows = with_known(X, offset, trials, event)
+        rows = with_known(X, offset, trials, event, entry)
         return self._learn(rows, y, sample_weight, reset=True, classes=classes)
 
     @available_if(learns_online)
@@ -221,6 +234,7 @@ class BayesianGLM(GLMPredictions):
         offset: Any = None,
         trials: Any = None,
         event: Any = None,
+        entry: Any = None,
         classes: Any = None,
     ) -> Self:
         """Learn from more rows; the first call starts afresh.  Parameters and errors as in :meth:`fit`.
@@ -232,7 +246,8 @@ class BayesianGLM(GLMPredictions):
         sample_weight : array-like of shape (n_samples,), optional
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
-        event : bool or array-like of shape (n_samples,), optional
+        event : bool, str or array-like of shape (n_samples,), optional
+        entry : float, str or array-like of shape (n_samples,), optional
         classes : array-like of shape (n_classes,), optional
             Needed at the first call unless its y has all labels that may come, or they are 0 and 1.
 
@@ -240,5 +255,5 @@ class BayesianGLM(GLMPredictions):
         -------
         self : estimator
         """
-        rows = with_known(X, offset, trials, event)
+        rows = with_known(X, offset, trials, event, entry)
         return self._learn(rows, y, sample_weight, reset=False, classes=classes)

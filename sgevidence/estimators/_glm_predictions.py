@@ -1,8 +1,8 @@
 """Predictions of a generalised linear model, scores and simulated rows, given what is known of the rows.
 
-A score of times of which some are censored says how well predictions order them (Harrell et al. 1996):
+A score of y of which some are known by bounds says how well predictions order them (Harrell et al. 1996):
 
-    C = Σ w_i w_j [ t̂_i < t̂_j ] / Σ w_i w_j    over pairs whose event i came before time j,
+    C = Σ w_i w_j [ t̂_i < t̂_j ] / Σ w_i w_j    over pairs of which y_i is known to be less than y_j,
 
 with one half for equal predictions.
 
@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from ..history import Rows
 from ..models import Ordinal, Times
 from ..rows import at_once, with_known
+from ._glm_bounds import bounds_and_entries
 from ._glm_rows import GLMRows
 from ._lazy import by_parts
 from ._response import response_in
@@ -33,7 +34,7 @@ def _has_classes(estimator: Any) -> bool:
 
 def has_times(model: Any) -> bool:
     """Whether it is a regression of times."""
-    return isinstance(getattr(model, "_family", None), Times)
+    return isinstance(getattr(getattr(model, "_family", None), "plain", None), Times)
 
 
 class GLMPredictions(RegressorMixin, GLMRows):
@@ -114,11 +115,13 @@ class GLMPredictions(RegressorMixin, GLMRows):
         offset: Any = None,
         trials: Any = None,
         event: Any = None,
+        entry: Any = None,
     ) -> float:
         """R² of :meth:`predict`; of classes the share of rows that it gets right; of times the concordance.
 
         The concordance is the share of pairs of rows that are predicted in the order in which their events
-        came, among those of which that order is known (Harrell 1996); one half is chance.
+        came, among those of which that order is known (Harrell 1996); one half is chance.  It is also that of
+        numbers and counts of which some are known by bounds.
 
         Parameters
         ----------
@@ -128,27 +131,38 @@ class GLMPredictions(RegressorMixin, GLMRows):
         sample_weight : array-like of shape (n_samples,), optional
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
-        event : bool or array-like of shape (n_samples,), optional
+        event, entry : array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        known, y, sample_weight = at_once(self, with_known(X, offset, trials, event), y, sample_weight)
+        known, y, sample_weight = at_once(self, with_known(X, offset, trials, event, entry), y, sample_weight)
         y = response_in(self, known, y)
         if self._is_classifier:
             return float(accuracy_score(y, self.predict(known), sample_weight=sample_weight))
-        if has_times(self):
-            return concordance(np.asarray(y, float), self.predict(known), known.event, sample_weight)
+        if self._has_bounds:
+            told, values = self._told(known, y, False)
+            values = np.asarray(values, dtype=float)
+            bounds, _ = bounds_and_entries(self._family, values, told, np.empty((len(values), 0)))
+            if has_times(self) or np.any(bounds.lower != bounds.upper):
+                return concordance(bounds.lower, bounds.upper, self.predict(known), sample_weight)
+            known, y = told, values
         return super().score(known, y, sample_weight)
 
     @by_parts
     def score_samples(
-        self, X: Any, y: Any = None, offset: Any = None, trials: Any = None, event: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
+        entry: Any = None,
     ) -> np.ndarray:
         """Log predictive density of each row, of counts and classes its log probability, in nats.
 
-        The score of a censored time is the log probability of an event after it.
+        The score of a row that is known by bounds is the log probability of what lies within them.
 
         Parameters
         ----------
@@ -158,16 +172,22 @@ class GLMPredictions(RegressorMixin, GLMRows):
             entropies of the particles' predictions and the predictive variance.
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
-        event : bool or array-like of shape (n_samples,), optional
+        event, entry : array-like of shape (n_samples,), optional
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
-        return super().score_samples(with_known(X, offset, trials, event), y)
+        return super().score_samples(with_known(X, offset, trials, event, entry), y)
 
     def log_predictive(
-        self, X: Any, y: Any = None, offset: Any = None, trials: Any = None, event: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
+        entry: Any = None,
     ) -> float:
         """Joint log predictive density of rows, log p(rows | rows seen), in nats.
 
@@ -177,13 +197,13 @@ class GLMPredictions(RegressorMixin, GLMRows):
         y : array-like of shape (n_samples,)
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
-        event : bool or array-like of shape (n_samples,), optional
+        event, entry : array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        return super().log_predictive(with_known(X, offset, trials, event), y)
+        return super().log_predictive(with_known(X, offset, trials, event, entry), y)
 
     @available_if(has_times)
     def predict_survival(self, X: Any, times: Any, offset: Any = None) -> np.ndarray:
@@ -249,17 +269,18 @@ class GLMPredictions(RegressorMixin, GLMRows):
         return tags
 
 
-def concordance(y: np.ndarray, predicted: np.ndarray, event: Any, sample_weight: Any = None) -> float:
-    """C of times (n,) and predicted times (n,); ``event`` None: all times are of events.
+def concordance(
+    lower: np.ndarray, upper: np.ndarray, predicted: np.ndarray, sample_weight: Any = None
+) -> float:
+    """C of bounds (n,), which are equal where y is exact, and predictions (n,).
 
     If an event and a censored time are equal, the event came first.  nan where the order of no pair is
     known.
     """
-    event = np.broadcast_to(1.0 if event is None else np.asarray(event, float), y.shape)
-    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    w = np.ones(len(lower)) if sample_weight is None else np.asarray(sample_weight, float)
     right = total = 0.0
-    for i in np.flatnonzero(event):
-        later = (y > y[i]) | ((y == y[i]) & (event == 0))
+    for i in np.flatnonzero(upper < np.inf):
+        later = (lower > upper[i]) | ((lower == upper[i]) & (upper > lower))
         pairs = w[i] * w[later]
         total += pairs.sum()
         right += pairs @ ((predicted[later] > predicted[i]) + 0.5 * (predicted[later] == predicted[i]))

@@ -12,32 +12,46 @@ from ..history import Rows
 from ..models import (
     FAMILIES,
     Bernoulli,
+    Bounded,
     Family,
     FarColumns,
     GLMModel,
     Ordinal,
+    Times,
     near,
     refuse_no_counts,
     refuse_two_values,
 )
 from ..rows import (
     WithKnown,
+    at_once,
     categories_of,
+    has_bounds,
     joined,
     label_indices,
     levels_in,
+    parted,
     refuse_unreadable,
     two_labels,
     with_known,
 )
 from ..units import Fold, Units, intercept_center
+from ._glm_bounds import (
+    bounds_and_entries,
+    columns_of,
+    doubt_of_bounds,
+    fold_of_plain,
+    identity,
+    no_bounds,
+    plain_rows,
+    read_names,
+    without,
+)
 from ._linear_predictor import LinearPredictor
 from ._terms import effects_model, response_made
 
-#: Which families have a column that is known, and the verb.
-OWNERS = {"trials": "binomial has", "event": "families of times have an"}
-
-
+#: How bounds were given, in words.
+NAMES = {"event": "an event", "lower": "bounds", "entry": "an entry"}
 #: Links whose offset is the logarithm of an exposure or of odds.
 LOGARITHMIC = ("log", "logit", "probit")
 #: Range of an offset, nats, that no exposure has: e⁵⁰ is the ratio of the age of the universe to 10⁻⁴ s.
@@ -54,7 +68,8 @@ class GLMRows(LinearPredictor):
     classes_: np.ndarray
     _has_offset = False
     _offset_range = (np.inf, -np.inf)  #: least and largest offset of the rows seen
-    _has_event = False  #: some of the rows seen may be censored
+    _bounds_given: tuple[str, ...] = ()  #: how bounds of the rows seen were given
+    _named_columns: tuple[str, ...] = ()  #: columns of a frame that are no columns of X
     _takes_known = True
 
     @property
@@ -64,7 +79,7 @@ class GLMRows(LinearPredictor):
         family = self.family if isinstance(self.family, Family) else FAMILIES.get(str(self.family), default)
         if isinstance(family, Ordinal) and len(getattr(self, "classes_", ())) > 1:
             return replace(family, n_levels=len(self.classes_))
-        return family
+        return Bounded(family) if self._bounds_given or isinstance(family, Times) else family
 
     @property
     def _is_classifier(self) -> bool:
@@ -82,24 +97,29 @@ class GLMRows(LinearPredictor):
                 "the model was fitted without an offset, and has forgotten the exposure of those rows: give "
                 "offset=0.0 in the first call for none"
             )
-        has_event = with_known(X).event is not None
-        if not reset and self._has_event and not has_event:
-            raise ValueError(
-                "the rows before came with an event: give that of these rows, 1 if all times ended"
-            )
-        self._has_event = has_event
-        rows = super()._rows(X, y, sample_weight, reset, classes)
+        known, y = self._told(with_known(X), y, reset)
+        given = tuple(name for name in ("event", "lower", "entry") if getattr(known, name) is not None)
+        if reset:
+            self._bounds_given = given if self._family.plain.has_tails else ()
+        self._refuse_other_bounds(given, reset)
+        if self._has_bounds and y is not None:
+            sample_weight = self._weights_of(known, y, sample_weight)
+        rows = super()._rows(known, y, sample_weight, reset, classes)
         self._watch_offset(rows, reset)
         if (words := self._doubt_of(rows)) is not None:
             self._doubt(words)
         return rows
+
+    @property
+    def _has_bounds(self) -> bool:
+        return self._family.known == "bounds"
 
     def _identity(self, rows: Rows) -> np.ndarray:
         """Censored times are other data than events at the same times, and so are other trials."""
         y = super()._identity(rows)
         if self._family.known == "trials":
             return np.column_stack([y, rows.X[:, -1]])
-        return np.where(rows.X[:, -1] > 0, y, -y) if self._family.known == "event" else y
+        return identity(y, rows.X[:, -3:]) if self._has_bounds else y
 
     def _doubt_one_class(self, y: np.ndarray) -> None:
         """Doubt a fit to rows of one class; the first rows of a stream may well have one."""
@@ -114,7 +134,7 @@ class GLMRows(LinearPredictor):
         """Doubt an offset of rates that no exposure has, once: most often it is the exposure itself."""
         if not (self._has_offset and self._family.link in LOGARITHMIC and len(rows)):
             return
-        offset = rows.X[:, -1 - self._family.has_known]
+        offset = rows.X[:, -1 - self._family.n_known]
         low, high = (np.inf, -np.inf) if reset else self._offset_range
         was_wide = high - low > MAX_OFFSET_RANGE_NATS
         low, high = min(low, float(offset.min())), max(high, float(offset.max()))
@@ -136,7 +156,6 @@ class GLMRows(LinearPredictor):
         known = self._checked(known)
         refuse_unreadable(**self._reads, X=known.X)
         X, y = self._validate_pair(known.X, y, reset, y_numeric=not self._is_classifier)
-        X = joined(X, known)
         if isinstance(family, Ordinal):
             y = column_or_1d(y, warn=True)
             check_classification_targets(y)
@@ -145,15 +164,79 @@ class GLMRows(LinearPredictor):
             if (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
                 words = f"Only binary classification is supported. The type of the target is {kind}"
                 raise ValueError(f"{words}: see BayesianSoftmaxRegression for more classes")
+        elif self._has_bounds:
+            y = np.ascontiguousarray(y, dtype=np.float64)
+            bounds, entry = bounds_and_entries(family, y, known, X)
+            family.plain.refuse(y if known.lower is None else y[bounds.lower == bounds.upper])
+            columns = columns_of(family, bounds, entry)
+            return np.column_stack([joined(X, known), columns]), y
         else:
             if self.family is None:
                 refuse_no_counts(y)
-            family.refuse(y, *([X[:, -1]] if family.has_known else []))
-        return X, y
+            X = joined(X, known)
+            family.refuse(y, *([X[:, -1]] if family.known else []))
+            return X, y
+        return joined(X, known), y
 
     def _columns_of(self, X: Any) -> np.ndarray:
         known = self._checked(self._with_offset(with_known(X)))
-        return joined(super()._columns_of(known.X), known)
+        known = known._replace(X=without(known.X, self._named_columns))
+        X = joined(super()._columns_of(known.X), known)
+        return np.column_stack([X, no_bounds(len(X))]) if self._has_bounds else X
+
+    def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
+        X, y, _ = at_once(self, X, y)
+        known, y = self._told(with_known(X), y, False)
+        return super()._rows_to_score(known, y)
+
+    def _told(self, known: WithKnown, y: Any, reset: bool) -> tuple[WithKnown, Any]:
+        """Columns that are named, out of X, and y with one value for each row."""
+        known, names = read_names(known)
+        if reset:
+            self._named_columns = names
+        known = known._replace(X=without(known.X, self._named_columns if self.formula is None else ()))
+        family = self._family.plain
+        if family.has_tails or family.is_classifier or not has_bounds(y):
+            return parted(known, y) if family.has_tails else (known, y)
+        raise ValueError(f"{type(family).__name__} takes no bounds, and y has two columns")
+
+    def _weights_of(self, known: WithKnown, y: Any, sample_weight: Any) -> Any:
+        """Weights, zero of rows whose bounds say nothing."""
+        if known.lower is None:
+            return sample_weight
+        empty = (known.lower == -np.inf) & (known.upper == np.inf)
+        if self._family.is_positive:
+            empty = (known.lower <= 0) & (known.upper == np.inf)
+        if not empty.any():
+            return sample_weight
+        if empty.all():
+            raise ValueError("no row of y has a bound: these rows say nothing")
+        weight = np.ones(len(empty)) if sample_weight is None else np.array(sample_weight, dtype=float)
+        return np.where(empty, 0.0, weight) if weight.shape == empty.shape else sample_weight
+
+    def _refuse_other_bounds(self, given: tuple[str, ...], reset: bool) -> None:
+        """ValueError for bounds of a family that has none, and of a stream that has begun without them."""
+        family = self._family.plain
+        if given and not family.has_tails:
+            raise ValueError(
+                f"{type(family).__name__} has neither event nor entry: of times, numbers and counts y may be "
+                "known by bounds"
+            )
+        if given and response_made(self) is not None:
+            raise ValueError(
+                f"formula={self.formula!r} makes numbers of y, which has bounds: make the bounds in the frame"
+            )
+        if given and self.family is None:
+            raise ValueError("y has bounds, and no family is named: name the one that is meant")
+        if not reset and given and not self._has_bounds:
+            raise ValueError(
+                "the model was fitted without bounds: give event=1.0 in the first call, if its y are exact"
+            )
+        if not reset and self._bounds_given and not given:
+            raise ValueError(
+                f"the rows before came with {NAMES[self._bounds_given[0]]}: give that of these rows, 1 if "
+                "all times ended"
+            )
 
     def _with_offset(self, known: WithKnown) -> WithKnown:
         """Rows with the offset of the formula."""
@@ -169,7 +252,7 @@ class GLMRows(LinearPredictor):
         return known._replace(offset=evaluated(tree, known.X))
 
     def _checked(self, known: WithKnown) -> WithKnown:
-        """The known columns that the family has; all times are of events where nobody says more.
+        """The known columns that the family has.
 
         Where rows before had an offset, zero in silence would be another exposure.
         """
@@ -180,10 +263,9 @@ class GLMRows(LinearPredictor):
             )
         if family.known == "trials" and "trials" not in has:
             raise ValueError("binomial needs trials=, the number of trials of each row, in every call")
-        for name, owners in OWNERS.items():
-            if name in has and family.known != name:
-                raise ValueError(f"only {owners} {name}")
-        return known._replace(event=1.0) if family.known == "event" and "event" not in has else known
+        if "trials" in has and family.known != "trials":
+            raise ValueError("only binomial has trials")
+        return known
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         """Numbers; of labels 0 and 1."""
@@ -203,8 +285,8 @@ class GLMRows(LinearPredictor):
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
         model = GLMModel(
-            n_features=X.shape[1] - self._has_offset - self._family.has_known,
-            family=self._family,
+            n_features=X.shape[1] - self._has_offset - self._family.n_known,
+            family=self._family_in_units,
             fit_intercept=self._fits_intercept,
             coef_scale=self.coef_scale,
             intercept_scale=self._intercept_scale,
@@ -214,6 +296,11 @@ class GLMRows(LinearPredictor):
         if self._has_terms:
             model = effects_model(self, model, self._has_offset)
         return model if isinstance(model, EffectsModel) else near(model, X)
+
+    @property
+    def _family_in_units(self) -> Family:
+        """Probabilities of bounds have no unit, unlike densities."""
+        return Bounded(self._family.plain, self._log_unit) if self._has_bounds else self._family
 
     @property
     def _kind(self) -> str:
@@ -226,11 +313,16 @@ class GLMRows(LinearPredictor):
             refuse_two_values(rows.y)  # type: ignore[arg-type]
         if known and not may_wait and fold is None and isinstance(self._family, Bernoulli):
             self._doubt_one_class(rows.y)  # type: ignore[arg-type]
+        if known and not may_wait and fold is None and self._has_bounds:
+            if (words := doubt_of_bounds(rows.X[:, -3:])) is not None:
+                self._doubt(words)
         return known
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         p = len(self.columns_)
         if self._kind == "numbers":
+            if self._has_bounds:
+                rows, fold = plain_rows(rows), fold and fold_of_plain(fold)
             return Units.of_regression(rows, self.fit_intercept, p, fold, response_made(self))
         found = Units.of_inputs(rows, p, self.fit_intercept, fold)
         b0 = intercept_center(self._family, rows, self._has_offset, fold) if self._fits_intercept else 0.0

@@ -4,22 +4,36 @@ from typing import Any
 
 import numpy as np
 
-from ..effects import column_names, response_of
-from ..rows import RowSource, WithKnown, missing_in
+from ..effects import column_names, response_of, surv_of
+from ..rows import RowSource, WithKnown, has_bounds, missing_in
+from ._glm_bounds import y_of
 
 
 def target_in(model: Any, X: Any, y: Any) -> Any:
     """y, or the response of the formula in the frame X."""
     frame = X.X if isinstance(X, WithKnown) else X
     is_frame = hasattr(frame, "columns") and not isinstance(frame, RowSource)  # whose target is its y
+    if y is not None and is_frame and is_time_of_surv(model, frame, y):
+        y = None
     if y is not None or model.formula is None or not is_frame:
         return y
+    if (surv := surv_of(model.formula)) is not None:
+        return y_of(surv, frame)
     name = response_of(model.formula).name
     if name not in column_names(frame):
         raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
     found = frame[name]
     # declared levels, whose order an ordinal family asks for, are in the dtype
     return found if hasattr(getattr(found, "dtype", None), "categories") else np.asarray(found)
+
+
+def is_time_of_surv(model: Any, frame: Any, y: Any) -> bool:
+    """Whether the formula has Surv(…), and y is its column of times alone."""
+    surv = None if model.formula is None else surv_of(model.formula)
+    if surv is None or has_bounds(y) or surv.response not in column_names(frame):
+        return False
+    given, named = np.asarray(y), np.asarray(frame[surv.response])
+    return given.shape == named.shape and are_same(given, named)
 
 
 def refuse_other_response(model: Any, X: Any, y: Any) -> None:
@@ -29,6 +43,8 @@ def refuse_other_response(model: Any, X: Any, y: Any) -> None:
     """
     frame = X.X if isinstance(X, WithKnown) else X
     if model.formula is None or y is None or not hasattr(frame, "columns"):
+        return
+    if surv_of(model.formula) is not None:  # whose y has bounds, or replaces them
         return
     name = response_of(model.formula).name
     if name not in column_names(frame):

@@ -109,7 +109,9 @@ class SubsetPredictions(Standardising):
         """
         predicted = self.predict(X, offset=offset, trials=trials)
         if has_times(self.estimator):
-            return concordance(np.asarray(y, float), predicted, event, sample_weight)
+            y = np.asarray(y, float)
+            upper = y if event is None else np.where(event, y, np.inf)
+            return concordance(y, upper, predicted, sample_weight)
         metric = accuracy_score if hasattr(self, "classes_") else r2_score
         return float(metric(y, predicted, sample_weight=sample_weight))
 

@@ -139,7 +139,7 @@ def _log_prior_ratio(fitted: Any, prior: dict[str, Any]) -> np.ndarray:
     """log p'(θ_i) − log p(θ_i), (M,), in coordinates that do not depend on the prior."""
     model, theta = fitted._model, fitted.particles_
     model, theta = model.in_plain(theta)
-    known = getattr(fitted, "_has_offset", False) + getattr(getattr(fitted, "_family", None), "has_known", 0)
+    known = getattr(fitted, "_has_offset", False) + getattr(getattr(fitted, "_family", None), "n_known", 0)
     no_rows = np.zeros((1, getattr(model, "n_features", 0) + known))  # offset and trials are the last columns
     other = copy.copy(fitted).set_params(**prior)._make_model(no_rows, None)
     with np.errstate(all="ignore"):

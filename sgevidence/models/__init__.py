@@ -1,6 +1,7 @@
 """Models: priors and likelihoods, differentiated by autograd."""
 
 from ._base import Model
+from ._bounds import Bounded
 from ._conditioning import condition
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._evaluation import (
@@ -27,7 +28,7 @@ from ._proportion_family import Beta
 from ._qr_sums import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums, triangular
 from ._quantiles import quantile, resolved
 from ._softmax import SoftmaxModel
-from ._survival_families import ExponentialTimes, LogNormal, Times, Weibull
+from ._survival_families import ExponentialTimes, LogLogistic, LogNormal, Times, Weibull
 from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Binomial",
+    "Bounded",
     "Dirichlet",
     "COLUMN_ROUNDING",
     "MAX_ROUNDING_NATS",
@@ -53,6 +55,7 @@ __all__ = [
     "HurdlePoisson",
     "KnownValue",
     "LinearModel",
+    "LogLogistic",
     "LogNormal",
     "Model",
     "NegativeBinomial",

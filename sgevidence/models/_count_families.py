@@ -21,6 +21,7 @@ from autograd.scipy.stats.norm import logcdf
 from scipy.special import betaln, digamma, erfcx, expit, gammaln, ndtr, xlogy
 
 from ._families import Family
+from ._log_tails import log_beta_tail, log_gamma_tail
 from ._own_priors import UNIT_EXPONENTIAL
 
 #: Logarithm of the largest rate whose counts fit into 64 bits, as numpy draws them.
@@ -55,6 +56,20 @@ class Counts(Family):
 @dataclass(frozen=True)
 class Poisson(Counts):
     """Counts with the log link: y ~ Poisson(e^η)."""
+
+    has_tails = True
+
+    def log_cdf(self, eta, y):
+        return log_gamma_tail(np.floor(y) + 1, np.exp(eta), 1)
+
+    def log_sf(self, eta, y):
+        return log_gamma_tail(np.floor(y) + 1, np.exp(eta), -1)
+
+    def log_flux(self, eta, y):
+        return eta + self.log_density(eta, y)
+
+    def flux_slope(self, eta, y):
+        return 1 + self.score(eta, y)
 
     def log_density(self, eta, y):
         return y * eta - anp.exp(eta) - gammaln(y + 1)
@@ -122,6 +137,23 @@ class NegativeBinomial(Counts):
 
     own = {"dispersion": np.inf}
     is_log_concave = False
+    has_tails = True
+
+    def log_cdf(self, eta, y, alpha):
+        return self._log_tail(eta, y, alpha, 1)
+
+    def log_sf(self, eta, y, alpha):
+        return self._log_tail(eta, y, alpha, -1)
+
+    def _log_tail(self, eta: Any, y: Any, alpha: Any, direction: int) -> Any:
+        """P(Y > y) = P(B ≤ αμ / (1 + αμ)), B ~ Beta(y + 1, 1/α)."""
+        return log_beta_tail(np.floor(y) + 1, 1 / alpha, eta + np.log(alpha), direction)
+
+    def log_flux(self, eta, y, alpha):
+        return self.log_density(eta, y, alpha) + np.log(alpha * y + 1) + eta - softplus(eta + np.log(alpha))
+
+    def flux_slope(self, eta, y, alpha):
+        return self.score(eta, y, alpha) + expit(-eta - np.log(alpha))
 
     def log_density(self, eta, y, alpha):
         x = eta + anp.log(alpha)
@@ -169,6 +201,7 @@ class Binomial(Counts):
     link: str = "logit"  # type: ignore[misc]
 
     known = "trials"
+    n_known = 1
 
     def __post_init__(self) -> None:
         if self.link not in LINKS:
@@ -249,6 +282,7 @@ class Bernoulli(Binomial):
     """
 
     known = ""
+    n_known = 0
     is_classifier = True
 
     def entropy(self, eta):

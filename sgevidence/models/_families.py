@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import autograd.numpy as anp
 import numpy as np
 from autograd.scipy.special import betaln, gammaln
-from scipy.special import digamma
+from scipy.special import digamma, log_ndtr
 
+from ._log_tails import log_beta_tail, log_gamma_tail
 from ._own_priors import GAMMA_2_01, HALF_LOG_2PI, UNIT_EXPONENTIAL, UNIT_HALF_T, check_prior, from_normal
 
 
@@ -19,15 +20,21 @@ class Family:
     """Distribution of y given η, and the parameters that the distribution has of its own, elementwise.
 
     A family is a frozen dataclass.  Its fields that are named in ``own`` are the priors of parameters beside
-    η.  After y its methods take the ``known`` column (n,) if there is one, then the values of these
-    parameters, (M, 1) each: ``more`` below.  ``score`` and ``curvature`` are closed forms; derivatives by its
+    η.  After y its methods take the ``known`` columns (n,), then the values of these parameters, (M, 1) each:
+    ``more`` below.  ``score`` and ``curvature`` are closed forms; derivatives by its
     own parameters come from ``log_density``, in ``autograd.numpy``.
     """
 
     #: Names of the fields that are priors of its own parameters, and the largest value that each may have.
     own: ClassVar[dict[str, float]] = {}
-    #: Name of the column that is known beside the offset: "trials", "event" or "".
+    #: What is known beside the offset, in the last columns: "trials", "bounds" or "".
     known: ClassVar[str] = ""
+    #: Columns of it.
+    n_known: ClassVar[int] = 0
+    #: ``log_cdf`` and ``log_sf`` are known, so that y may have bounds (:class:`Bounded`).
+    has_tails: ClassVar[bool] = False
+    #: P(y > e + t | y > e) does not depend on e.
+    is_memoryless: ClassVar[bool] = False
     #: y are labels.
     is_classifier: ClassVar[bool] = False
     #: There is no other parameter that does what an intercept does.
@@ -55,9 +62,9 @@ class Family:
         return len(self.own)
 
     @property
-    def has_known(self) -> bool:
-        """Whether rows have a known column."""
-        return bool(self.known)
+    def plain(self) -> "Family":
+        """The law of y without bounds."""
+        return self
 
     def own_of(self, z: Any) -> list[Any]:
         """Parameters beside η, (M, 1) each, of standard normals (M, K)."""
@@ -85,6 +92,22 @@ class Family:
     def curvature(self, eta: Any, y: Any, *more: Any) -> Any:
         """−∂² log p(y | η) / ∂η², never negative if the family is log-concave."""
         raise NotImplementedError
+
+    def log_cdf(self, eta: Any, y: Any, *own: Any) -> Any:
+        """log P(Y ≤ y | η)."""
+        raise NotImplementedError
+
+    def log_sf(self, eta: Any, y: Any, *own: Any) -> Any:
+        """log P(Y > y | η)."""
+        raise NotImplementedError
+
+    def log_flux(self, eta: Any, y: Any, *own: Any) -> Any:
+        """log −∂P(Y ≤ y | η)/∂η: by default of a family in which η moves y, or log y with a log link."""
+        return self.log_density(eta, y, *own) + (np.log(y) if self.link == "log" else 0.0)
+
+    def flux_slope(self, eta: Any, y: Any, *own: Any) -> Any:
+        """Derivative of the log flux by η."""
+        return self.score(eta, y, *own)
 
     def mean(self, eta: Any, *more: Any) -> Any:
         """E[y | η]."""
@@ -128,6 +151,13 @@ class Gaussian(Family):
     own = {"noise_std": np.inf}
     is_log_concave = False
     link = "identity"
+    has_tails = True
+
+    def log_cdf(self, eta, y, sigma):
+        return log_ndtr((y - eta) / sigma)
+
+    def log_sf(self, eta, y, sigma):
+        return log_ndtr((eta - y) / sigma)
 
     def log_density(self, eta, y, sigma):
         return -0.5 * anp.square((y - eta) / sigma) - anp.log(sigma) - HALF_LOG_2PI
@@ -168,6 +198,17 @@ class StudentT(Family):
     is_log_concave = False
     n_mode_checks = 32  # each group of rows on a line may have its own
     link = "identity"
+    has_tails = True
+
+    def log_cdf(self, eta, y, sigma, nu):
+        return self.log_sf(-eta, -y, sigma, nu)
+
+    def log_sf(self, eta, y, sigma, nu):
+        """By the beta tail of ν/(ν + u²), whose logit is that of ν/u²."""
+        u, nu = np.broadcast_arrays((y - eta) / sigma, nu)
+        with np.errstate(divide="ignore"):
+            half = log_beta_tail(0.5 * nu, 0.5, np.log(nu) - 2 * np.log(np.abs(u)), -1) - np.log(2)
+        return np.where(u > 0, half, np.log1p(-np.exp(half)))
 
     def log_density(self, eta, y, sigma, nu):
         u = (y - eta) / sigma
@@ -215,6 +256,13 @@ class Gamma(Family):
     is_log_concave = False
     is_positive = True
     link = "log"
+    has_tails = True
+
+    def log_cdf(self, eta, y, k):
+        return log_gamma_tail(k, k * np.exp(np.log(y) - eta), -1)
+
+    def log_sf(self, eta, y, k):
+        return log_gamma_tail(k, k * np.exp(np.log(y) - eta), 1)
 
     def log_density(self, eta, y, k):
         u = np.log(y) - eta

@@ -6,7 +6,7 @@ from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._ordinal_family import Ordinal
 from ._proportion_family import Beta
-from ._survival_families import ExponentialTimes, LogNormal, Weibull
+from ._survival_families import ExponentialTimes, LogLogistic, LogNormal, Weibull
 from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
 
 #: Each has its default link and priors.
@@ -25,6 +25,7 @@ FAMILIES: dict[str, Family] = {
     "beta": Beta(),
     "weibull": Weibull(),
     "lognormal": LogNormal(),
+    "loglogistic": LogLogistic(),
     "exponential": ExponentialTimes(),
 }
 
@@ -35,7 +36,7 @@ def refuse_no_counts(y: np.ndarray) -> None:
         return
     suited = ["gaussian", "student_t"]
     if np.all(y > 0):
-        suited += ["gamma", "weibull", "lognormal", "exponential"]
+        suited += ["gamma", "weibull", "lognormal", "loglogistic", "exponential"]
     if np.all((y > 0) & (y < 1)):
         suited += ["beta"]
     _refuse("numbers that are not counts", suited)

@@ -2,8 +2,8 @@ r"""Generalised linear models: y ~ family(η), η = w·x + b + offset.
 
 w_j ~ N(0, coef_scale²) and b − b₀ ~ N(0, intercept_scale²), independent.  The family says what y is given the
 linear predictor η; the link is part of it (log for counts).  A known addend of η, such as the logarithm of
-an exposure, is a column of X of a model with ``has_offset``, and the number of trials or the event the last
-one.
+an exposure, is a column of X of a model with ``has_offset``; the number of trials, or bounds of y, are the
+last columns.
 Parameters of the family's own, such as a dispersion, are functions of standard normals
 (:mod:`._own_priors`).
 
@@ -41,7 +41,7 @@ class Inputs(NamedTuple):
 
     Phi: np.ndarray  #: (n, q)
     offset: Any  #: (n,) or 0
-    known: tuple[np.ndarray, ...]  #: trials or event, (n,), if the family has them
+    known: tuple[np.ndarray, ...]  #: trials or bounds, (n,) each, if the family has them
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class GLMModel(RegressionModel):
     Parameters
     ----------
     n_features : int
-        Columns of X, without offset, trials and event.
+        Columns of X, without offset, trials and bounds.
     family : Family
         :class:`Poisson` by default.
     fit_intercept : bool
@@ -124,18 +124,20 @@ class GLMModel(RegressionModel):
     def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
         """Draws from the prior; of Student-t noise three in four are fits of a few of the rows."""
         starts = self.sample_prior(rng, n_starts)
-        if isinstance(self.family, StudentT):
+        if isinstance(self.family.plain, StudentT):
             Phi, offset, _ = self.inputs(rows.X)
             few = np.arange(n_starts) % 4 > 0
-            starts[few] = fits_of_few(Phi, rows.y - offset, self.scales, self.family, int(few.sum()), rng)
+            starts[few] = fits_of_few(
+                Phi, rows.y - offset, self.scales, self.family.plain, int(few.sum()), rng
+            )
         return starts
 
     def inputs(self, X: np.ndarray) -> Inputs:
         """Design matrix, offset and known columns of X."""
         n_known = X.shape[1] - self.n_features
-        offset = X[:, self.n_features] if self.has_offset and n_known > self.family.has_known else 0.0
+        offset = X[:, self.n_features] if self.has_offset and n_known > self.family.n_known else 0.0
         offset = offset + self.intercept_center
-        known = (X[:, -1],) if self.family.has_known else ()
+        known = tuple(X.T[X.shape[1] - self.family.n_known :])
         return Inputs(design_matrix(X[:, : self.n_features], self.fit_intercept), offset, known)
 
     def own_parameters(self, theta: Any) -> list[Any]:
@@ -203,25 +205,25 @@ class GLMModel(RegressionModel):
 
     def predictive_survival(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray, t: Any) -> np.ndarray:
         """P(time > t) of the weighted cloud's predictions, (n,); t is a number, or (n,)."""
-        eta, _, *own = self._distribution(theta, X)
-        return W @ np.exp(self._times.log_survival(eta, t, *own))
+        eta, own = self._distribution(theta, X)[0], self.own_parameters(theta)
+        return W @ np.exp(self._times.log_sf(eta, t, *own))
 
     def predictive_median(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Time that the weighted cloud's predictions exceed with probability one half, (n,), by bisection."""
-        eta, _, *own = self._distribution(theta[W > 0], X)
+        eta, own = self._distribution(theta[W > 0], X)[0], self.own_parameters(theta[W > 0])
         medians = np.log(self._times.median(eta, *own))
         low, high = medians.min(axis=0), medians.max(axis=0)
         while np.max(high - low, initial=0.0) > 1e-7:  # relative error of a predictive median
             middle = 0.5 * (low + high)
-            is_below = W[W > 0] @ np.exp(self._times.log_survival(eta, np.exp(middle), *own)) > 0.5
+            is_below = W[W > 0] @ np.exp(self._times.log_sf(eta, np.exp(middle), *own)) > 0.5
             low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
         return np.exp(0.5 * (low + high))
 
     @property
     def _times(self) -> Times:
-        if not isinstance(self.family, Times):
-            raise ValueError(f"{type(self.family).__name__} is no family of times")
-        return self.family
+        if not isinstance(self.family.plain, Times):
+            raise ValueError(f"{type(self.family.plain).__name__} is no family of times")
+        return self.family.plain
 
     def _moments(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation, (n,) each; infinite where rates overflow, and where a variance is."""

@@ -1,17 +1,15 @@
-r"""Families of times of which some are censored: the event has not come up to t.
+r"""Families of times until an event: accelerated failure times,
 
-    log t = η + σ ε,    log p(t, event) = event · log f(t) + (1 − event) · log S(t),
+    log t = η + σ ε,
 
-with ε the logarithm of a unit exponential (Weibull, exponential) or a standard normal (log-normal):
-accelerated failure times.  Each method has ``event`` (n,) after y, 1 where t is the time of the event and 0
-where it is censored on the right; predictions, simulations and entropies are those of times that are waited
-for.
+with ε the logarithm of a unit exponential (Weibull, exponential), a standard normal (log-normal) or a
+standard logistic (log-logistic).  :mod:`._bounds` has times that are censored, or come late.
 
-Symbols: ``u`` = (log t − η)/σ, ``event``, ``sigma`` = σ.
+Symbols: ``u`` = (log t − η)/σ, ``sigma`` = σ.
 
 References
 ----------
-J. D. Kalbfleisch, R. L. Prentice (2002), The Statistical Analysis of Failure Time Data, 2nd ed., chapter 3.
+J. D. Kalbfleisch, R. L. Prentice (2002), The Statistical Analysis of Failure Time Data, 2nd ed., chapter 2.
 """
 
 from dataclasses import dataclass
@@ -19,31 +17,37 @@ from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
-from autograd.scipy.stats.norm import logcdf
-from scipy.special import erfcx, gamma, log_ndtr
+from scipy.special import expit, gamma, log_ndtr
 
+from ._count_families import softplus
 from ._families import Family
 from ._own_priors import HALF_LOG_2PI, UNIT_HALF_T
 
+#: Logarithm of a cumulative hazard beyond which nothing survives.
+MAX_LOG_HAZARD = 600.0
+
 
 class Times(Family):
-    """Positive times with a log link, each of an event or censored."""
+    """Positive times with a log link."""
 
     is_positive = True
     link = "log"
-    known = "event"
-
-    def log_survival(self, eta: Any, y: Any, *own: Any) -> Any:
-        """log P(t > y | η), in ``autograd.numpy``."""
-        return self.log_density(eta, y, 0.0, *own)
+    has_tails = True
 
     def median(self, eta: Any, *own: Any) -> Any:
         """The time that is exceeded with probability one half."""
         raise NotImplementedError
 
-    def refuse(self, y, event=1.0):
+    def refuse(self, y):
         if np.any(y <= 0):
             raise ValueError(f"y must be positive times, but has {y.min():g}")
+
+
+def _log_of_less_than_one(log_hazard: Any) -> Any:
+    """log(1 − e^(−H)) of a cumulative hazard H, given log H."""
+    H = np.exp(np.minimum(log_hazard, MAX_LOG_HAZARD))
+    with np.errstate(divide="ignore"):
+        return np.where(log_hazard < -30.0, log_hazard, np.log(-np.expm1(-H)))  # where H is 10⁻¹³
 
 
 @dataclass(frozen=True)
@@ -62,30 +66,36 @@ class Weibull(Times):
     own = {"scale": np.inf}
     is_log_concave = False
 
-    def log_density(self, eta, y, event, sigma):
+    def log_density(self, eta, y, sigma):
         log_y = np.log(y)
         u = (log_y - eta) / sigma
-        return event * (u - anp.log(sigma) - log_y) - anp.exp(u)
+        return u - anp.log(sigma) - log_y - anp.exp(u)
 
-    def score(self, eta, y, event, sigma):
-        return (np.exp((np.log(y) - eta) / sigma) - event) / sigma
+    def log_cdf(self, eta, y, sigma):
+        return _log_of_less_than_one((np.log(y) - eta) / sigma)
 
-    def curvature(self, eta, y, event, sigma):
+    def log_sf(self, eta, y, sigma):
+        return -np.exp((np.log(y) - eta) / sigma)
+
+    def score(self, eta, y, sigma):
+        return np.expm1((np.log(y) - eta) / sigma) / sigma
+
+    def curvature(self, eta, y, sigma):
         return np.exp((np.log(y) - eta) / sigma) / sigma**2
 
-    def mean(self, eta, event, sigma):
+    def mean(self, eta, sigma):
         return np.exp(eta) * gamma(1 + sigma)
 
-    def variance(self, eta, event, sigma):
+    def variance(self, eta, sigma):
         return np.exp(2 * eta) * (gamma(1 + 2 * sigma) - gamma(1 + sigma) ** 2)
 
-    def entropy(self, eta, event, sigma):
+    def entropy(self, eta, sigma):
         return eta + np.log(sigma) + np.euler_gamma * (1 - sigma) + 1
 
     def median(self, eta, sigma):
         return np.exp(eta) * np.log(2) ** sigma
 
-    def simulate(self, eta, rng, event, sigma):
+    def simulate(self, eta, rng, sigma):
         return np.exp(eta) * rng.exponential(size=np.shape(eta)) ** sigma
 
 
@@ -93,28 +103,36 @@ class Weibull(Times):
 class ExponentialTimes(Times):
     """Exponential times of mean e^η: a constant hazard."""
 
-    def log_density(self, eta, y, event):
-        return -event * eta - y * anp.exp(-eta)
+    is_memoryless = True
 
-    def score(self, eta, y, event):
-        return y * np.exp(-eta) - event
+    def log_density(self, eta, y):
+        return -eta - y * anp.exp(-eta)
 
-    def curvature(self, eta, y, event):
+    def log_cdf(self, eta, y):
+        return _log_of_less_than_one(np.log(y) - eta)
+
+    def log_sf(self, eta, y):
+        return -y * np.exp(-eta)
+
+    def score(self, eta, y):
+        return np.expm1(np.log(y) - eta)
+
+    def curvature(self, eta, y):
         return y * np.exp(-eta)
 
-    def mean(self, eta, event):
+    def mean(self, eta):
         return np.exp(eta)
 
-    def variance(self, eta, event):
+    def variance(self, eta):
         return np.exp(2 * eta)
 
-    def entropy(self, eta, event):
+    def entropy(self, eta):
         return eta + 1
 
     def median(self, eta):
         return np.exp(eta) * np.log(2)
 
-    def simulate(self, eta, rng, event):
+    def simulate(self, eta, rng):
         return np.exp(eta) * rng.exponential(size=np.shape(eta))
 
 
@@ -133,50 +151,95 @@ class LogNormal(Times):
     own = {"scale": np.inf}
     is_log_concave = False
 
-    def log_density(self, eta, y, event, sigma):
+    def log_density(self, eta, y, sigma):
         log_y = np.log(y)
-        u = (log_y - eta) / sigma
-        of_event = -0.5 * anp.square(u) - anp.log(sigma) - log_y - HALF_LOG_2PI
-        return anp.where(event > 0, of_event, logcdf(-u))
+        return -0.5 * anp.square((log_y - eta) / sigma) - anp.log(sigma) - log_y - HALF_LOG_2PI
 
-    def summed(self, y, weight, event):
-        is_event, log_y = event > 0, np.log(y)
-        of_events, of_censored = weight[is_event], weight[~is_event]
-        n_events, constant = of_events.sum(), of_events @ (log_y[is_event] + HALF_LOG_2PI)
+    def log_cdf(self, eta, y, sigma):
+        return log_ndtr((np.log(y) - eta) / sigma)
 
-        def total(eta, sigma):
-            u = (log_y - eta) / sigma
-            of_event = -0.5 * np.square(u[:, is_event]) @ of_events - n_events * np.log(sigma[:, 0])
-            return of_event - constant + log_ndtr(-u[:, ~is_event]) @ of_censored
+    def log_sf(self, eta, y, sigma):
+        return log_ndtr((eta - np.log(y)) / sigma)
 
-        return total
+    def summed(self, y, weight):
+        log_y, n = np.log(y), weight.sum()
+        constant = weight @ (log_y + HALF_LOG_2PI)
+        return lambda eta, sigma: (
+            -0.5 * np.square((log_y - eta) / sigma) @ weight - n * np.log(sigma[:, 0]) - constant
+        )
 
-    @staticmethod
-    def _hazard(u: Any) -> Any:
-        """φ(u)/Φ(−u)."""
-        return np.sqrt(2 / np.pi) / erfcx(u / np.sqrt(2))
+    def score(self, eta, y, sigma):
+        return (np.log(y) - eta) / sigma**2
 
-    def score(self, eta, y, event, sigma):
-        u = (np.log(y) - eta) / sigma
-        return np.where(event > 0, u, self._hazard(u)) / sigma
+    def curvature(self, eta, y, sigma):
+        return 1.0 / sigma**2 + 0.0 * eta
 
-    def curvature(self, eta, y, event, sigma):
-        u = (np.log(y) - eta) / sigma
-        hazard = self._hazard(u)
-        censored = np.clip(hazard * (hazard - u), 0.0, 1.0)  # it cancels far above zero
-        return np.where(event > 0, 1.0, censored) / sigma**2
-
-    def mean(self, eta, event, sigma):
+    def mean(self, eta, sigma):
         return np.exp(eta + 0.5 * sigma**2)
 
-    def variance(self, eta, event, sigma):
+    def variance(self, eta, sigma):
         return np.expm1(sigma**2) * np.exp(2 * eta + sigma**2)
 
-    def entropy(self, eta, event, sigma):
+    def entropy(self, eta, sigma):
         return eta + 0.5 + np.log(sigma) + HALF_LOG_2PI
 
     def median(self, eta, sigma):
         return np.exp(eta) + 0.0 * sigma
 
-    def simulate(self, eta, rng, event, sigma):
+    def simulate(self, eta, rng, sigma):
         return np.exp(eta + sigma * rng.standard_normal(np.shape(eta)))
+
+
+@dataclass(frozen=True)
+class LogLogistic(Times):
+    """Log-logistic times: S(t) = 1 / (1 + (t e^(−η))^(1/σ)), whose hazard rises and falls where σ < 1.
+
+    Parameters
+    ----------
+    scale : distribution
+        Prior of σ: half-Student-t(3) of scale 1 by default.  There is no mean where σ ≥ 1.
+    """
+
+    scale: Any = UNIT_HALF_T
+
+    own = {"scale": np.inf}
+    is_log_concave = False
+
+    def log_density(self, eta, y, sigma):
+        log_y = np.log(y)
+        u = (log_y - eta) / sigma
+        return -softplus(u) - softplus(-u) - anp.log(sigma) - log_y
+
+    def log_cdf(self, eta, y, sigma):
+        return -softplus((eta - np.log(y)) / sigma)
+
+    def log_sf(self, eta, y, sigma):
+        return -softplus((np.log(y) - eta) / sigma)
+
+    def score(self, eta, y, sigma):
+        return np.tanh(0.5 * (np.log(y) - eta) / sigma) / sigma
+
+    def curvature(self, eta, y, sigma):
+        u = (np.log(y) - eta) / sigma
+        return 2 * expit(u) * expit(-u) / sigma**2
+
+    def mean(self, eta, sigma):
+        return np.exp(eta) * self._moment(sigma)
+
+    def variance(self, eta, sigma):
+        second, first = self._moment(2 * sigma), self._moment(sigma)
+        return np.exp(2 * eta) * (second - np.where(np.isfinite(second), first, 0.0) ** 2)
+
+    @staticmethod
+    def _moment(sigma: Any) -> Any:
+        """E[t^k e^(−kη)] = kσ π / sin(kσ π), given kσ."""
+        return np.where(sigma < 1, 1.0 / np.sinc(np.minimum(sigma, 0.999_999_999)), np.inf)
+
+    def entropy(self, eta, sigma):
+        return eta + np.log(sigma) + 2
+
+    def median(self, eta, sigma):
+        return np.exp(eta) + 0.0 * sigma
+
+    def simulate(self, eta, rng, sigma):
+        return np.exp(eta + sigma * rng.logistic(size=np.shape(eta)))

@@ -31,6 +31,22 @@ class ZeroInflated(Counts):
     """A law of counts of which a share is zero: the law's own parameters come before the share."""
 
     law: ClassVar[Family]
+    has_tails = True
+
+    def log_cdf(self, eta, y, *more):
+        *own, share = more
+        return np.logaddexp(np.log(share), np.log1p(-share) + self.law.log_cdf(eta, y, *own))
+
+    def log_sf(self, eta, y, *more):
+        *own, share = more
+        return np.log1p(-share) + self.law.log_sf(eta, y, *own)
+
+    def log_flux(self, eta, y, *more):
+        *own, share = more
+        return np.log1p(-share) + self.law.log_flux(eta, y, *own)
+
+    def flux_slope(self, eta, y, *more):
+        return self.law.flux_slope(eta, y, *more[:-1])
 
     def log_density(self, eta, y, *more):
         *own, share = more

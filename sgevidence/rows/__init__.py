@@ -1,6 +1,7 @@
 """Rows as users bring them: arrays, frames, files, Dask; columns known beside them; labels and levels."""
 
 from ._bad_cells import cells_named, validated
+from ._bounds import BOUNDS, Bounds, bounds_of, has_bounds, late, middle, parted, read_event
 from ._collections import (
     Collection,
     arrays_of,
@@ -48,6 +49,14 @@ from ._text_files import ROW_NAMES, TextFormat, kind_of_text
 from ._times import last_time
 
 __all__ = [
+    "BOUNDS",
+    "Bounds",
+    "bounds_of",
+    "has_bounds",
+    "late",
+    "middle",
+    "parted",
+    "read_event",
     "KNOWN",
     "Collection",
     "Part",

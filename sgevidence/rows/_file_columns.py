@@ -16,6 +16,7 @@ class Part(NamedTuple):
     offset: np.ndarray | None
     trials: np.ndarray | None
     event: np.ndarray | None = None
+    entry: np.ndarray | None = None
 
 
 def pyarrow() -> Any:

@@ -1,6 +1,6 @@
 """Checks of user input: arrays without masks, seeds, counts, pairs of numbers, names of columns.
 
-Columns beside X that are known (offset of a linear predictor, trials of a binomial, event of a time) travel
+Columns beside X that are known (offset of a linear predictor, trials of a binomial, bounds of y) travel
 with X to where all of it is validated, and are columns of the model's X then.
 """
 
@@ -24,7 +24,10 @@ class WithKnown(NamedTuple):
     X: Any
     offset: Any = None  #: a number, or (n,); None: zero
     trials: Any = None  #: a number, or (n,); None: the family has none
-    event: Any = None  #: a truth value, or (n,); None: all times are of events
+    event: Any = None  #: a truth value, or (n,); None: all y are exact
+    entry: Any = None  #: a number, or (n,); None: rows are seen whatever y is
+    lower: Any = None  #: of a y with two columns, (n,), −∞ for none
+    upper: Any = None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -32,8 +35,8 @@ class WithKnown(NamedTuple):
         return {name: value for name in KNOWN if (value := getattr(self, name)) is not None}
 
 
-#: Names of known columns, in their order after X.
-KNOWN = WithKnown._fields[1:]
+#: Names of what may be given.
+KNOWN = ("offset", "trials", "event", "entry")
 
 
 def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **arrays: Any) -> None:
@@ -208,26 +211,23 @@ def _by_number(columns: list[Any], n_features: int) -> np.ndarray:
         raise ValueError(f"columns={columns!r} do not fit X, which has {n_features} columns") from None
 
 
-def with_known(X: Any, offset: Any = None, trials: Any = None, event: Any = None) -> WithKnown:
+def with_known(
+    X: Any, offset: Any = None, trials: Any = None, event: Any = None, entry: Any = None
+) -> WithKnown:
     """All of it, made once on the way through methods that call each other."""
-    return X if isinstance(X, WithKnown) else WithKnown(X, offset, trials, event)
+    return X if isinstance(X, WithKnown) else WithKnown(X, offset, trials, event, entry)
 
 
 def joined(X: np.ndarray, known: WithKnown) -> np.ndarray:
-    """X followed by the columns that are known, all checked; else X itself, which may be large.
+    """X followed by offset and trials, checked; else X itself, which may be large.
 
-    ValueError if one of them is neither a finite number nor one per row, trials are no whole numbers, or
-    events neither 0 nor 1.
+    ValueError if one of them is neither a finite number nor one per row, or trials are no whole numbers.
     """
-    columns = {name: column(value, name, X) for name, value in known.given.items()}
-    trials, event = columns.get("trials", np.ones(1)), columns.get("event", np.ones(1))
+    given = {name: known.given[name] for name in ("offset", "trials") if name in known.given}
+    columns = {name: column(value, name, X) for name, value in given.items()}
+    trials = columns.get("trials", np.ones(1))
     if np.any((trials < 0) | (trials != np.round(trials))):
         raise ValueError("trials must be whole numbers from zero")
-    if np.any((event != 0) & (event != 1)):
-        wrong = event[(event != 0) & (event != 1)][0]
-        raise ValueError(
-            f"event must be 1 where the event came and 0 where it is censored, but has {wrong:g}"
-        )
     return np.column_stack([X, *columns.values()]) if columns else X
 
 

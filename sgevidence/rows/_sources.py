@@ -17,6 +17,7 @@ from ._file_columns import (
     pyarrow,
     read_numbers,
 )
+from ._input import KNOWN
 from ._text_files import TextFormat, row_names, sep_words
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
@@ -111,6 +112,7 @@ class RowSource:
         dropna: bool = False,
         trials: str | None = None,
         event: str | None = None,
+        entry: str | None = None,
         factors: Sequence[str] = (),
         sep: str | None = None,
         decimal: str = ".",
@@ -125,12 +127,13 @@ class RowSource:
         self.offset = offset
         self.trials = trials
         self.event = event
+        self.entry = entry
         self.dropna = dropna
         self.factors = list(factors)
         self.sep, self.decimal, self.thousands, self.encoding = sep, decimal, thousands, encoding
         self.n_dropped = 0
         self.left_out: list[str] = []
-        others = [name for name in (target, sample_weight, offset, trials, event) if name is not None]
+        others = [name for name in (target, sample_weight, offset, trials, event, entry) if name is not None]
         named = [*(self.columns or self.factors), *others]
         if twice := sorted({name for name in named if named.count(name) > 1}):
             raise ValueError(f"columns {twice} have two roles: each has one")
@@ -145,6 +148,7 @@ class RowSource:
             "offset",
             "trials",
             "event",
+            "entry",
             "dropna",
             "factors",
             "sep",
@@ -203,7 +207,7 @@ class RowSource:
 
     def _roles(self, only_X: bool) -> dict[str, str]:
         """Columns to read beside X, with what they are."""
-        roles = {"offset": self.offset, "trials": self.trials, "event": self.event}
+        roles = {"offset": self.offset, "trials": self.trials, "event": self.event, "entry": self.entry}
         if not only_X:
             roles |= {"target": self.target, "sample_weight": self.sample_weight}
         return {name: role for role, name in roles.items() if name is not None}
@@ -219,7 +223,7 @@ class RowSource:
         """Columns of a table by their roles."""
         by_role = {role: table.column(name).to_numpy() for name, role in self._roles(only_X).items()}
         X = table.select(self._features(table.column_names))
-        return Part(X, *map(by_role.get, ("target", "sample_weight", "offset", "trials", "event")))
+        return Part(X, *map(by_role.get, ("target", "sample_weight", *KNOWN)))
 
     # -- reading ----------------------------------------------------------------------------------
 

@@ -1,12 +1,13 @@
 r"""Where an intercept is measured from: the link of the mean, which a change of the unit of exposure moves
 along.
 
-    times:     b₀ = log Σ w t e^(−o) / (Σ w event + ½)
+    times:     b₀ = log Σ w (t − e) e^(−o) / (Σ w event + ½)
     log link:  b₀ = log (Σ w y + ½) / Σ w e^o          logit, probit:  Σ w m p(b₀ + o) = N (s + ½) / (N + 1)
     softmax:   b₀ₖ = log (n_k + ½) / (n + K/2)
 
 =====  ==========================================================
 o, m   offset and trials of a row, 0 and 1 by default; w its weight
+e      entry of a time, 0 by default; an event is a time with an upper bound
 s, N   successes Σ w y and trials Σ w m
 n_k    weight of class k, n of all K
 =====  ==========================================================
@@ -36,8 +37,8 @@ Fold = Callable[[Callable[[Rows], Any]], Any]
 def intercept_center(family: Family, rows: Rows, has_offset: bool, fold: Fold | None) -> float:
     """b₀ of a family of numbers or counts."""
     fold = partial(_folded, rows) if fold is None else fold
-    at = -1 - family.has_known if has_offset else None
-    if isinstance(family, Times):
+    at = -1 - family.n_known if has_offset else None
+    if isinstance(family.plain, Times):
         longest = 0.0 if at is None else float(np.max(-rows.X[:, at]))
         total, n_events = fold(partial(_times, at, longest))
         return float(np.log(total) + longest - np.log(n_events + 0.5))
@@ -47,7 +48,7 @@ def intercept_center(family: Family, rows: Rows, has_offset: bool, fold: Fold | 
         return float(np.log(total + family.half_a_count) - np.log(exposure) - top)
     if family.link in ("logit", "probit"):
         inverse: Any = logit if family.link == "logit" else ndtri
-        successes, trials = fold(partial(_successes, family.has_known))
+        successes, trials = fold(partial(_successes, bool(family.known)))
         p = (successes + 0.5) / (trials + 1)
         if at is None:
             return float(inverse(p))
@@ -85,7 +86,10 @@ def _log_sums(at: int | None, top: float, rows: Rows) -> np.ndarray:
 def _times(at: int | None, longest: float, rows: Rows) -> np.ndarray:
     assert rows.y is not None
     pace = np.ones(len(rows)) if at is None else np.exp(-rows.X[:, at] - longest)
-    return np.array([rows.weight @ (rows.y * pace), rows.weight @ rows.X[:, -1]])
+    upper, entry = rows.X[:, -2:].T
+    return np.array(
+        [rows.weight @ ((rows.y - np.maximum(entry, 0.0)) * pace), rows.weight @ (upper < np.inf)]
+    )
 
 
 def _successes(has_known: bool, rows: Rows) -> np.ndarray:
@@ -95,7 +99,7 @@ def _successes(has_known: bool, rows: Rows) -> np.ndarray:
 
 
 def _expected(family: Any, at: int, b: float, rows: Rows) -> float:
-    trials = rows.X[:, -1] if family.has_known else 1.0
+    trials = rows.X[:, -1] if family.known else 1.0
     return float(rows.weight @ (trials * family.probability(b + rows.X[:, at])))
 
 

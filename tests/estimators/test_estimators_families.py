@@ -49,6 +49,7 @@ Y |= {
     "weibull": MEAN * MORE.exponential(size=25) ** 0.6,
     "lognormal": MEAN * np.exp(0.6 * MORE.standard_normal(25)),
     "exponential": MEAN * MORE.exponential(size=25),
+    "loglogistic": MEAN * np.exp(0.4 * np.random.default_rng(13).logistic(size=25)),
     "ordinal": np.digitize(0.8 * x + MORE.logistic(size=25), [-0.5, 1.0]).astype(float),
 }
 
@@ -90,6 +91,7 @@ LAWS = {
     "beta": lambda y, eta, phi: stats.beta.logpdf(y, phi * expit(eta), phi * expit(-eta)),
     "weibull": of_times(lambda eta, s: stats.weibull_min(1 / s, scale=np.exp(eta))),
     "lognormal": of_times(lambda eta, s: stats.lognorm(s, scale=np.exp(eta))),
+    "loglogistic": of_times(lambda eta, s: stats.fisk(1 / s, scale=np.exp(eta))),
     "exponential": of_times(lambda eta: stats.expon(scale=np.exp(eta))),
     "ordinal": of_levels,
 }
@@ -104,6 +106,7 @@ PRIORS = {
     "beta": [stats.lomax(0.5).logpdf],
     "weibull": [lambda s: np.log(2) + HALF_T(s)],
     "lognormal": [lambda s: np.log(2) + HALF_T(s)],
+    "loglogistic": [lambda s: np.log(2) + HALF_T(s)],
     "ordinal": [lambda above: np.log(2 * above), np.zeros_like],  # p₀ ~ Beta(1, 2), p₁ uniform in the rest
 }
 #: Own parameters that are probabilities, whose logarithms end at 0.
@@ -133,7 +136,7 @@ def glm(family, **params):
 
 
 def known(family):
-    if family in ("weibull", "lognormal", "exponential"):
+    if family in ("weibull", "lognormal", "loglogistic", "exponential"):
         return {"event": EVENT}
     return {"trials": TRIALS} if family == "binomial" else {}
 

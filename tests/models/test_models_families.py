@@ -19,6 +19,7 @@ from sgevidence.models import (
     GLMModel,
     HalfStudentT,
     HurdlePoisson,
+    LogLogistic,
     LogNormal,
     Model,
     NegativeBinomial,
@@ -64,25 +65,12 @@ def levels(eta, *c):
     return stats.rv_discrete(values=(np.arange(len(c) + 1), np.diff(edges)))
 
 
-class Censored:
-    """Times of which only the survival is known: no moments."""
-
-    def __init__(self, law):
-        self.logpdf = law.logsf
-
-
 def beta(eta, phi):
     return stats.beta(expit(eta) * phi, expit(-eta) * phi)
 
 
-def weibull(eta, event, sigma=1.0):
-    law = stats.weibull_min(1 / sigma, scale=np.exp(eta))
-    return law if event else Censored(law)
-
-
-def lognormal(eta, event, sigma):
-    law = stats.lognorm(sigma, scale=np.exp(eta))
-    return law if event else Censored(law)
+def weibull(eta, sigma=1.0):
+    return stats.weibull_min(1 / sigma, scale=np.exp(eta))
 
 
 def negative_binomial(eta, alpha):
@@ -112,18 +100,15 @@ LAWS = {
     "hurdle": (HurdlePoisson(), (0.3,), COUNTS, hurdle),
     "beta": (Beta(), (7.5,), np.array([0.003, 0.2, 0.5, 0.98]), beta),
     "ordinal": (Ordinal(n_levels=4), (-1.2, 0.1, 2.5), np.arange(4.0), levels),
-    "weibull": (Weibull(), (1.0, 0.6), COUNTS[1:], weibull),
-    "weibull, censored": (Weibull(), (0.0, 0.6), COUNTS[1:], weibull),
-    "exponential": (ExponentialTimes(), (1.0,), COUNTS[1:], weibull),
-    "exponential, censored": (ExponentialTimes(), (0.0,), COUNTS[1:], weibull),
-    "lognormal": (LogNormal(), (1.0, 0.6), COUNTS[1:], lognormal),
-    "lognormal, censored": (LogNormal(), (0.0, 0.6), COUNTS[1:], lognormal),
+    "weibull": (Weibull(), (0.6,), COUNTS[1:], weibull),
+    "exponential": (ExponentialTimes(), (), COUNTS[1:], weibull),
+    "lognormal": (LogNormal(), (0.6,), COUNTS[1:], lambda eta, s: stats.lognorm(s, scale=np.exp(eta))),
+    "loglogistic": (LogLogistic(), (0.2,), COUNTS[1:], lambda eta, s: stats.fisk(1 / s, scale=np.exp(eta))),
     "bernoulli": (Bernoulli(), (), COUNTS[:2], lambda eta: stats.bernoulli(expit(eta))),
     "probit": (Bernoulli("probit"), (), COUNTS[:2], lambda eta: stats.bernoulli(ndtr(eta))),
     "binomial": (Binomial(), (30.0,), COUNTS, lambda eta, n: stats.binom(n, expit(eta))),
 }
 every_law = pytest.mark.parametrize("name", LAWS)
-every_complete_law = pytest.mark.parametrize("name", [name for name in LAWS if "censored" not in name])
 ETA = np.array([-2.5, -0.4, 0.3, 1.9])
 
 
@@ -174,8 +159,7 @@ MUTANTS = [
     (Beta, "curvature", "expit(-eta) - expit(eta)", "expit(eta)", check_derivatives, "beta"),
     (Ordinal, "log_density", "anp.log(-anp.expm1(...))", "0.0 * (...)", check_density, "ordinal"),
     (Weibull, "log_density", "anp.log(sigma)", "sigma", check_density, "weibull"),
-    (Weibull, "log_density", "event * (...) - ...", "(...) - ...", check_density, "weibull, censored"),
-    (LogNormal, "curvature", "hazard - u", "hazard + u", check_derivatives, "lognormal, censored"),
+    (LogLogistic, "score", "0.5 * (...)", "0.6 * (...)", check_derivatives, "loglogistic"),
     (Binomial, "log_density", "trials - y + 1", "trials - y + 2", check_density, "binomial"),
     (Binomial, "score", "trials * expit(eta)", "expit(eta)", check_derivatives, "binomial"),
 ]
@@ -188,7 +172,7 @@ def test_a_wrong_family_is_caught(monkeypatch, family, method, right, wrong, che
         check(name)
 
 
-@every_complete_law
+@every_law
 def test_moments_and_draws(name):
     """Mean, variance and entropy of the law, and draws that have them."""
     family, more, _, law = LAWS[name]
@@ -248,7 +232,7 @@ def model_and_rows(name, n=40, **params):
     """Two columns, an offset and what the family asks for."""
     family, _, y, _ = LAWS[name]
     rng = np.random.default_rng(0)
-    known = {"trials": [np.full(n, 30.0)], "event": [1.0 * (rng.random(n) < 0.6)], "": []}[family.known]
+    known = {"trials": [np.full(n, 30.0)], "": []}[family.known]
     X = np.column_stack([rng.standard_normal((n, 2)), rng.uniform(-1, 1, n), *known])
     return GLMModel(2, family, has_offset=True, **params), Rows.of(
         X, rng.choice(y, n), rng.gamma(2.0, size=n)
@@ -294,8 +278,7 @@ EXTREME = {  # y, η, and what log p is near
     "beta": [(1e-300, 0.0, None), (0.5, 30.0, None)],
     "ordinal": [(0.0, -1e3, 0.0), (3.0, -1e3, -1002.5), (1.0, 1e3, None)],
     "weibull": [(1e-300, 0.0, None), (1e100, 300.0, None), (1.0, 1e3, None)],
-    "weibull, censored": [(1e-300, 0.0, 0.0), (1.0, 1e3, 0.0)],
-    "lognormal, censored": [(1e-300, 0.0, 0.0), (1.0, -1e3, -0.5e6 / 0.36)],
+    "loglogistic": [(1e-300, 0.0, None), (1.0, 1e3, None), (1e100, 0.0, None)],
 }
 
 
@@ -310,7 +293,7 @@ def test_extreme_rows(name):
                 family.score(np.array([eta]), np.array([y]), *more),
                 family.curvature(np.array([eta]), np.array([y]), *more),
             )
-        assert found < 1e-9 or name in ("gamma", "gaussian", "student_t", "weibull", "beta")
+        assert found < 1e-9 or name in ("gamma", "gaussian", "student_t", "weibull", "loglogistic", "beta")
         if expected is not None:
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
         if np.isfinite(found):
@@ -333,7 +316,7 @@ def test_extreme_rows(name):
 def test_impossible_rows_are_refused_in_words(name, y, words):
     family, more, _, _ = LAWS[name]
     with pytest.raises(ValueError, match=words):
-        family.refuse(np.array(y), *more[: family.has_known])
+        family.refuse(np.array(y), *more[: family.n_known])
 
 
 @pytest.mark.parametrize(
