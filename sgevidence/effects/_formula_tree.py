@@ -11,7 +11,7 @@ from math import comb
 from typing import Any, NamedTuple
 
 from ._formula_calls import callee_of, name_words, tree_of, with_made_names, words_of
-from ._formula_tokens import Unreadable, shown, tokens_of, without_carets
+from ._formula_tokens import MadeName, Unreadable, shown, tokens_of, without_carets
 from ._made_columns import MADE
 
 #: Terms of a formula at most, before equal ones are taken together; and its highest power of a sum.
@@ -167,7 +167,8 @@ def n_expanded(text: str, node: Any) -> int:
     if kind in AROUND:
         return count(getattr(node, AROUND[kind]))
     if kind != "Binary":
-        return 1
+        is_dot = isinstance(getattr(getattr(node, "name", None), "lexeme", None), MadeName)
+        return 2 if is_dot else 1  # all other columns of a frame that is not here
     operator, a = node.operator.kind, count(node.left)
     if operator == "STAR_STAR":
         power = min(getattr(node.right, "value", MAX_POWER), MAX_POWER)
