@@ -12,8 +12,28 @@ from sgevidence import BayesianGLM, BayesianLinearRegression, Factor, Group, Int
 
 pytest.importorskip("formulae")
 #: Columns' names, some of which need backticks.
-NAMES = ["x", "my x", "größe", "x.1", "log", "1st", "a|b", "p**2", "w", "I", "f(x)", "poly", "g g", "zeta", "q:r"]
-LEFT = {"{y}": (lambda y: y, 0.0), "log({y})": (np.log, -1.0), "log({y} / 2)": (lambda y: np.log(y / 2), -1.0)}
+NAMES = [
+    "x",
+    "my x",
+    "größe",
+    "x.1",
+    "log",
+    "1st",
+    "a|b",
+    "p**2",
+    "w",
+    "I",
+    "f(x)",
+    "poly",
+    "g g",
+    "zeta",
+    "q:r",
+]
+LEFT = {
+    "{y}": (lambda y: y, 0.0),
+    "log({y})": (np.log, -1.0),
+    "log({y} / 2)": (lambda y: np.log(y / 2), -1.0),
+}
 
 
 def rows_of(rng):
@@ -55,7 +75,9 @@ def a_term(rng, q, names, kind):
         "1|g": (f"(1 | {q('g')})", [], {}, [Group(g)]),
         "z|g": (f"({rng.choice(['1 + ', ''])}{q('z')} | {q('g')})", [z], {}, [Group(g, by=z)]),
         "z||g": (
-            rng.choice(["({z} || {g})", "(1 + {z}||{g})", "(1 | {g}) + (0 + {z} | {g})"]).format(z=q("z"), g=q("g")),
+            rng.choice(["({z} || {g})", "(1 + {z}||{g})", "(1 | {g}) + (0 + {z} | {g})"]).format(
+                z=q("z"), g=q("g")
+            ),
             [z],
             {},
             [Group(g, by=z, correlated=False, origin=0)],
@@ -123,7 +145,12 @@ def changed(rng, what, frame, names, pieces, written):
         return frame[rng.permutation(frame.columns)], names, pieces, 0.0
     if what == "levels":
         maps = {names["f"]: {"lo": "9", "mid": "x y", "hi": "a"}, names["h"]: {"u": "z", "v": "b"}}
-        return frame.assign(**{name: frame[name].map(words) for name, words in maps.items()}), names, pieces, 0.0
+        return (
+            frame.assign(**{name: frame[name].map(words) for name, words in maps.items()}),
+            names,
+            pieces,
+            0.0,
+        )
     if what == "names":
         new = dict(zip("xzfghy", ["Länge in m", "z", "f f", "g`"[:1], "_h", "y (kg)"]))
         return frame.rename(columns={names[key]: new[key] for key in names}), new, written(new, 1), 0.0
@@ -154,12 +181,21 @@ def check(number):
             for part in kept:
                 stream.partial_fit(part)
             # means of contrasts, knots and statistics of polynomials are those of the first rows
-            assert abs(stream.log_evidence_ - value) < 4 * np.hypot(std, stream.log_evidence_std_) + 1.5, (number, text)
+            assert abs(stream.log_evidence_ - value) < 4 * np.hypot(std, stream.log_evidence_std_) + 1.5, (
+                number,
+                text,
+            )
         return
     other, new, others, more = changed(rng, what, frame, names, pieces, written)
     again = joined(left, new, others)
     found, of_found, _ = evidence(again, other)
-    assert abs(found - more - value) < 4 * np.hypot(std, of_found) + 1e-3, (number, what, again, found - more, value)
+    assert abs(found - more - value) < 4 * np.hypot(std, of_found) + 1e-3, (
+        number,
+        what,
+        again,
+        found - more,
+        value,
+    )
 
 
 @pytest.mark.parametrize("number", [0, 9, 22, 30, 43, 52, 63, 74])
