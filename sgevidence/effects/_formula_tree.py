@@ -10,7 +10,7 @@ from functools import partial
 from math import comb
 from typing import Any, NamedTuple
 
-from ._formula_calls import callee_of, name_words, tree_of, with_made_names, words_of
+from ._formula_calls import callee_of, name_words, nearest, tree_of, with_made_names, words_of
 from ._formula_tokens import MadeName, Unreadable, shown, tokens_of, without_carets
 from ._made_columns import MADE
 
@@ -66,6 +66,7 @@ def parsed(text: str, names: Sequence[Any] | None = None) -> FormulaTree:
     try:
         parser = Parser(tokens_of(text, names))
         node = tree_of_tokens(text, parser)
+        refuse_left(text, node)
         refuse_nodes(text, node)
         n_expanded(text, node)
         refuse_two_meanings(text, node)
@@ -106,6 +107,24 @@ def tree_of_tokens(text: str, parser: Any) -> Any:
             f"the formula {shown(text, rest.place)} cannot be read from {rest.lexeme!r} on{hint}"
         )
     return node
+
+
+def refuse_left(text: str, node: Any) -> None:
+    """What brms writes beside its response, y | cens(c), and responses of several columns."""
+    if type(node).__name__ != "Binary" or node.operator.kind != "TILDE":
+        return
+    left = node.left
+    if type(left).__name__ == "Binary" and left.operator.kind == "PIPE":
+        hints = [f"{callee_of(one)}(){nearest(callee_of(one))}" for one in calls(left.right)]
+        raise Unreadable(
+            f"{shown(text, left.operator.place)}: the response is one column, and nothing stands beside it; "
+            + "; ".join(hints or ["groups stand on the right"])
+        )
+    if type(left).__name__ == "Call" and callee_of(left) not in MADE:
+        name = callee_of(left)
+        raise Unreadable(
+            f"{shown(text, 1)}: the response is a column or a function of it, not {name}(){nearest(name)}"
+        )
 
 
 def refuse_two_meanings(text: str, node: Any) -> None:

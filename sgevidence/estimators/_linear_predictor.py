@@ -117,6 +117,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if self._has_terms:
             return read_pair(self, X, y, reset, **checks)
         X, y = validated(self, X, y, reset=reset, order="C", **checks)
+        if (fields := y.dtype.names) is not None:
+            raise ValueError(
+                f"y has the fields {', '.join(fields)}: give one of them as y, and events as "
+                f"event=y[{fields[0]!r}]"
+            )
         if checks.get("y_numeric") and y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
         self._refuse_extreme(X=X, y=np.asarray(y))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..effects import column_names, response_of
-from ..rows import RowSource, WithKnown, missing_in
+from ..rows import RowSource, WithKnown, missing_in, refuse_uncomputed
 
 
 def target_in(model: Any, X: Any, y: Any) -> Any:
@@ -14,6 +14,7 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
     is_frame = hasattr(frame, "columns") and not isinstance(frame, RowSource)  # whose target is its y
     if y is not None or model.formula is None or not is_frame:
         return y
+    refuse_uncomputed("X", frame)
     name = response_of(model.formula).name
     if name not in column_names(frame):
         raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")

@@ -99,7 +99,7 @@ def formula_of(model: Any, X: Any) -> Formula:
         )
     if found.intercept and not model.fit_intercept:
         raise ValueError(
-            f"formula={model.formula!r} has an intercept, and fit_intercept=False has none: write 0 + … for none"
+            f"formula={model.formula!r} has an intercept, and fit_intercept=False has none: write 0 + …"
         )
     for words in found.doubts:
         model._doubt(words)
