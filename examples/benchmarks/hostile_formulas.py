@@ -100,12 +100,12 @@ def a_term(rng, names, form):
         "0+z|g": lambda: (
             f"({rng.choice(['0', '-1'])} + {q['z']()} | {q['g']()})",
             [z],
-            [Group(g, by=z, intercept=False)],
+            [Group(g, by=z, intercept=False, origin=0)],
         ),
         "1|g+z|g": lambda: (
             f"(1 | {q['g']()}) + ({rng.choice(['0', '-1'])} + {q['z']()} | {grouped(rng, q['g']())})",
             [z],
-            [Group(g, by=z, correlated=False)],
+            [Group(g, by=z, correlated=False, origin=0)],
         ),
         "1|g/h": lambda: (f"(1|{q['g']()}/{q['h']()})", [], [Group(g), Group((g, h))]),
         "1|g:h": lambda: (f"(1|{grouped(rng, q['g']() + ':' + q['h']())})", [], [Group((g, h))]),
@@ -169,14 +169,13 @@ def formula(rng):
             "*",
             "(",
             "| g",
-            "+ (1 || g)",
             "[a]",
             "+ +",
-            "%in% x",
+            "%in%",
             "~ x",
             "+ 1e3",
             "+ lag(x)",
-            "+ .",
+            "+ I(import x)",
             "+ s(1)",
         ]
         text, bad = f"{text} {rng.choice(wrong)}", True

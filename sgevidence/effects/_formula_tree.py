@@ -10,8 +10,8 @@ from functools import partial
 from math import comb
 from typing import Any, NamedTuple
 
-from ._formula_calls import callee_of, name_words, tree_of, with_made_names, words_of
-from ._formula_tokens import Unreadable, shown, tokens_of, without_carets
+from ._formula_calls import callee_of, name_words, nearest, tree_of, with_made_names, words_of
+from ._formula_tokens import MadeName, Unreadable, shown, tokens_of, without_carets
 from ._made_columns import MADE
 from ._surv import without_surv
 
@@ -67,6 +67,7 @@ def parsed(text: str, names: Sequence[Any] | None = None) -> FormulaTree:
     try:
         parser = Parser(tokens_of(text, names))
         node = tree_of_tokens(text, parser)
+        refuse_left(text, node)
         refuse_nodes(text, node)
         n_expanded(text, node)
         refuse_two_meanings(text, node)
@@ -107,6 +108,24 @@ def tree_of_tokens(text: str, parser: Any) -> Any:
             f"the formula {shown(text, rest.place)} cannot be read from {rest.lexeme!r} on{hint}"
         )
     return node
+
+
+def refuse_left(text: str, node: Any) -> None:
+    """What brms writes beside its response, y | cens(c), and responses of several columns."""
+    if type(node).__name__ != "Binary" or node.operator.kind != "TILDE":
+        return
+    left = node.left
+    if type(left).__name__ == "Binary" and left.operator.kind == "PIPE":
+        hints = [f"{callee_of(one)}(){nearest(callee_of(one))}" for one in calls(left.right)]
+        raise Unreadable(
+            f"{shown(text, left.operator.place)}: the response is one column, and nothing stands beside it; "
+            + "; ".join(hints or ["groups stand on the right"])
+        )
+    if type(left).__name__ == "Call" and callee_of(left) not in MADE:
+        name = callee_of(left)
+        raise Unreadable(
+            f"{shown(text, 1)}: the response is a column or a function of it, not {name}(){nearest(name)}"
+        )
 
 
 def refuse_two_meanings(text: str, node: Any) -> None:
@@ -168,7 +187,8 @@ def n_expanded(text: str, node: Any) -> int:
     if kind in AROUND:
         return count(getattr(node, AROUND[kind]))
     if kind != "Binary":
-        return 1
+        is_dot = isinstance(getattr(getattr(node, "name", None), "lexeme", None), MadeName)
+        return 2 if is_dot else 1  # all other columns of a frame that is not here
     operator, a = node.operator.kind, count(node.left)
     if operator == "STAR_STAR":
         power = min(getattr(node.right, "value", MAX_POWER), MAX_POWER)

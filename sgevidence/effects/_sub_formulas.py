@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ._formula import is_offset, response_of
-from ._formula_tree import component_words, effect_words, name_words, parsed
+from ._formula_tree import FormulaTree, component_words, effect_words, name_words, parsed
 
 #: Formulas at most that are listed.
 MAX_FORMULAS = 4096
@@ -47,7 +47,7 @@ def sub_formulas(formula: str) -> list[str]:
     >>> sub_formulas("y ~ dose * sex")
     ['y ~ 1', 'y ~ dose', 'y ~ sex', 'y ~ dose + sex', 'y ~ dose + sex + dose:sex']
     """
-    tree = parsed(formula)
+    tree = without_dot(formula)
     fixed: dict[tuple[str, ...], str] = {}
     needs: dict[Any, set[tuple[str, ...]]] = {}  # terms that come with a term
     groups: dict[tuple[str, ...], list[str]] = {}
@@ -90,7 +90,7 @@ def formula_terms(formula: str) -> dict[tuple, str | None]:
     ``effect | group`` is each effect of a group.  None: the line that comes with a slope or a curve.
     """
     found: dict[tuple, str | None] = {}
-    for term in parsed(formula).terms:
+    for term in without_dot(formula).terms:
         lines: set[tuple[str, ...]] = set()
         if type(term).__name__ == "GroupSpecificTerm":
             group = [component_words(part) for part in term.factor.components]
@@ -133,3 +133,12 @@ def lower(components: list) -> set[tuple[str, ...]]:
 def _nested(key: str, effects: list[str], whole: str) -> list[str]:
     """No effects of a group, an intercept, and all of them."""
     return list(dict.fromkeys(["", *["(1 | " + key + ")"] * ("1" in effects), whole]))
+
+
+def without_dot(formula: str) -> FormulaTree:
+    """The tree of a formula whose columns can be told without a frame."""
+    tree = parsed(formula)
+    components = [part for term in tree.terms for part in getattr(term, "components", ())]
+    if any(getattr(part.name, "tree", ("",))[0] == "." for part in components):
+        raise ValueError(f"{formula!r}: . stands for all other columns of a frame: write their names")
+    return tree

@@ -224,7 +224,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     @property
     def _is_centred(self) -> bool:
         """Columns are measured from their means."""
-        return bool(getattr(self, "fit_intercept", True))
+        return bool(getattr(self, "_wants_intercept", getattr(self, "fit_intercept", True)))
 
     @property
     def _is_proposed(self) -> bool:

@@ -87,7 +87,7 @@ class GLMRows(LinearPredictor):
 
     @property
     def _fits_intercept(self) -> bool:
-        return self.fit_intercept and self._family.has_intercept
+        return self._wants_intercept and self._family.has_intercept
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         if classes is None and reset and isinstance(self._family, Ordinal):
@@ -323,7 +323,7 @@ class GLMRows(LinearPredictor):
         if self._kind == "numbers":
             if self._has_bounds:
                 rows, fold = plain_rows(rows), fold and fold_of_plain(fold)
-            return Units.of_regression(rows, self.fit_intercept, p, fold, response_made(self))
-        found = Units.of_inputs(rows, p, self.fit_intercept, fold)
+            return Units.of_regression(rows, self._wants_intercept, p, fold, response_made(self))
+        found = Units.of_inputs(rows, p, self._wants_intercept, fold)
         b0 = intercept_center(self._family, rows, self._has_offset, fold) if self._fits_intercept else 0.0
         return found._replace(intercept_center=b0, kind=self._kind)

@@ -59,7 +59,7 @@ class LinearCoefficients(PosteriorReports):
 
     def _prior_notes(self) -> list[str]:
         stated = f"coefficients N(0, {self.coef_scale:g}²)"
-        if self.fit_intercept:
+        if getattr(self, "_wants_intercept", self.fit_intercept):
             stated += f", intercept N({'b₀' if self._has_origin else '0'}, {self._intercept_scale:g}²)"
         classes: Any = getattr(self, "classes_", ())
         if len(classes) != 2 or self.coef_.ndim > 1:
@@ -117,6 +117,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if self._has_terms:
             return read_pair(self, X, y, reset, **checks)
         X, y = validated(self, X, y, reset=reset, order="C", **checks)
+        if (fields := y.dtype.names) is not None:
+            raise ValueError(
+                f"y has the fields {', '.join(fields)}: give one of them as y, and events as "
+                f"event=y[{fields[0]!r}]"
+            )
         if checks.get("y_numeric") and y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
         self._refuse_extreme(X=X, y=np.asarray(y))
@@ -144,7 +149,13 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
     @property
     def _fits_intercept(self) -> bool:
-        return bool(self.fit_intercept)  # type: ignore[attr-defined]
+        return self._wants_intercept
+
+    @property
+    def _wants_intercept(self) -> bool:
+        """Whether the parameter, and the formula, have an intercept."""
+        formula = getattr(self, "_formula", None) if self.formula is not None else None
+        return bool(self.fit_intercept) and (formula is None or formula.intercept)
 
     @property
     def _has_terms(self) -> bool:

@@ -238,7 +238,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         return effects_model(self, linear, False) if self._has_terms else linear
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
-        return Units.of_regression(rows, self.fit_intercept, fold=fold, response=response_made(self))
+        return Units.of_regression(rows, self._wants_intercept, fold=fold, response=response_made(self))
 
     _kind = "numbers"
 
@@ -263,7 +263,7 @@ def linear_model(parameters: Any, n_features: int, units: Units | None = None) -
     prior, noise_std = parameters.noise_prior, parameters.noise_std
     return LinearModel(
         n_features=n_features,
-        fit_intercept=parameters.fit_intercept,
+        fit_intercept=getattr(parameters, "_wants_intercept", parameters.fit_intercept),
         coef_scale=parameters.coef_scale,
         intercept_scale=1.0 if parameters.intercept_scale is None else parameters.intercept_scale,
         noise_std=noise_std if noise_std is None or units is None else noise_std / units.y_scale,

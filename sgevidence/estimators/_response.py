@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..effects import column_names, response_of, surv_of
-from ..rows import RowSource, WithKnown, has_bounds, missing_in
+from ..rows import RowSource, WithKnown, has_bounds, missing_in, refuse_uncomputed
 from ._glm_bounds import y_of
 
 
@@ -17,6 +17,7 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
         y = None
     if y is not None or model.formula is None or not is_frame:
         return y
+    refuse_uncomputed("X", frame)
     if (surv := surv_of(model.formula)) is not None:
         return y_of(surv, frame)
     name = response_of(model.formula).name

@@ -98,10 +98,9 @@ def formula_of(model: Any, X: Any) -> Formula:
             f"formula={model.formula!r}: {type(model).__name__} has no offset: give "
             "BayesianGLM('gaussian', ...)"
         )
-    if found.intercept != model.fit_intercept:
+    if found.intercept and not model.fit_intercept:
         raise ValueError(
-            f"formula={model.formula!r} has {'an' if found.intercept else 'no'} intercept: give "
-            f"fit_intercept={found.intercept}"
+            f"formula={model.formula!r} has an intercept, and fit_intercept=False has none: write 0 + …"
         )
     for words in found.doubts:
         model._doubt(words)
@@ -128,7 +127,7 @@ def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -
 
 def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
     """Units and coding of the first rows; numbers as they are given have units of one."""
-    p, centred = len(model.columns_), units is not None and model.fit_intercept
+    p, centred = len(model.columns_), units is not None and model._wants_intercept
     if units is None:
         response = response_made(model)
         units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind, response=response)

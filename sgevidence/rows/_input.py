@@ -47,14 +47,13 @@ def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **a
     the column, the row, and what to do.
     """
     for name, array in arrays.items():
+        if isinstance(array, str) and name != "X":
+            raise ValueError(f"{name}={array!r} is a text: give the column itself, as frame[{array!r}]")
         is_named = by_name and name == "X" and hasattr(array, "columns")
         if not is_named and any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
             label, values = next(one for one in columns_of(array) if one[1].dtype.kind in "Mm")
             raise TypeError(dates_in(name, place(label, 0), values[0] if len(values) else "all"))
-        if hasattr(array, "collect") and not hasattr(array, "__array__"):  # as polars.LazyFrame
-            raise TypeError(
-                f"{name} is a {type(array).__name__}, whose rows are not computed yet: give {name}.collect()"
-            )
+        refuse_uncomputed(name, array)
         found = getattr(array, "column_names", getattr(array, "columns", None))
         names = [] if found is None else [str(one) for one in found]
         if twice := sorted({one for one in names if names.count(one) > 1}):
@@ -66,6 +65,14 @@ def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **a
             )
         if not (is_named or (takes_missing and name == "X")):
             _refuse_missing(name, array)
+
+
+def refuse_uncomputed(name: str, array: Any) -> None:
+    """TypeError for a query, as of polars.LazyFrame."""
+    if hasattr(array, "collect") and not hasattr(array, "__array__"):
+        raise TypeError(
+            f"{name} is a {type(array).__name__}, whose rows are not computed yet: give {name}.collect()"
+        )
 
 
 def _refuse_missing(name: str, array: Any) -> None:
@@ -234,6 +241,13 @@ def joined(X: np.ndarray, known: WithKnown) -> np.ndarray:
 def column(values: Any, name: str, X: np.ndarray) -> np.ndarray:
     """One number per row, (n,)."""
     refuse_unreadable(**{name: values})
+    if name == "event" and np.asarray(values).dtype.kind in "OUT":
+        words = next((one for one in np.ravel(np.asarray(values)).tolist() if isinstance(one, str)), None)
+        if words is not None:
+            raise ValueError(
+                f"event has texts, such as {words!r}: give 1 where the event came and 0 where it is "
+                "censored, as event=(column == 'dead')"
+            )
     if np.ndim(values) == 0:
         values = np.full(len(X), values)
     with cells_named(**{name: values}):

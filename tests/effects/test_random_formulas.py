@@ -1,0 +1,219 @@
+"""Random formulas against the same model by terms and columns of one's own, and against other frames.
+
+A formula is drawn from its number: terms in one of their spellings, a response that may stand in a function,
+names that need backticks.  The reference has no formula: columns are made by numpy, and terms are objects.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sgevidence import BayesianGLM, BayesianLinearRegression, Factor, Group, Interaction, Smooth
+
+pytest.importorskip("formulae")
+#: Columns' names, some of which need backticks.
+NAMES = [
+    "x",
+    "my x",
+    "größe",
+    "x.1",
+    "log",
+    "1st",
+    "a|b",
+    "p**2",
+    "w",
+    "I",
+    "f(x)",
+    "poly",
+    "g g",
+    "zeta",
+    "q:r",
+]
+LEFT = {
+    "{y}": (lambda y: y, 0.0),
+    "log({y})": (np.log, -1.0),
+    "log({y} / 2)": (lambda y: np.log(y / 2), -1.0),
+}
+
+
+def rows_of(rng):
+    n = int(rng.choice([30, 45, 60]))
+    names = dict(zip("xzfghy", map(str, rng.permutation(NAMES)[:6])))
+    g = rng.integers(0, 6, n)
+    role = {
+        "x": (rng.gamma(4.0, 1.0, n) + 0.5).round(1),  # with values that come again
+        "z": rng.normal(rng.choice([0.0, 1e4]), 2.0, n),
+        "f": rng.choice(["lo", "mid", "hi"], n),
+        "g": [f"s{k}" for k in g] if rng.random() < 0.5 else g,
+        "h": rng.choice(["u", "v"], n),
+    }
+    eta = np.log(role["x"]) + rng.standard_normal(6)[g] + 0.5 * (role["f"] == "lo") * role["x"] ** 0.5
+    role["y"] = np.exp(0.3 * (eta + 0.5 * rng.standard_normal(n)))
+    return pd.DataFrame({names[key]: values for key, values in role.items()}), names
+
+
+def quoted(rng, name):
+    is_plain = name[0].isalpha() and all(c.isalnum() or c in "._" for c in name)
+    return name if is_plain and rng.random() < 0.7 else f"`{name}`"
+
+
+def a_term(rng, q, names, kind):
+    """Text, columns of numbers by name, and terms."""
+    f, g, h = (names[key] for key in "fgh")
+    x, z = names["x"], names["z"]
+    log, square = {"L": lambda X: np.log(X[x])}, {"Q": lambda X: X[x] ** 2}
+    kinds = {
+        "x": (f"{q('x')}", [x], {}, []),
+        "log": (rng.choice(["log({})", "np.log({})", "log( {} )"]).format(q("x")), ["L"], log, []),
+        "square": (rng.choice(["I({}**2)", "I({0} * {0})", "{{{}^2}}"]).format(q("x")), ["Q"], square, []),
+        "poly": (f"poly({q('x')}, 2)", [x, "Q"], square, "poly"),
+        "scale": (f"{rng.choice(['scale', 'center'])}({q('z')})", [z], {}, []),
+        "f": (q("f"), [], {}, [Factor(f)]),
+        "log*f": (f"log({q('x')}) * {q('f')}", ["L"], log, [Factor(f), Interaction("L", Factor(f))]),
+        "x:h": (f"{q('x')}:{q('h')}", [x], {}, [Interaction(x, Factor(h))]),
+        "s(log)": (f"s(log({q('x')}), k=6)", ["L"], log, [Smooth("L", n_basis=6)]),
+        "1|g": (f"(1 | {q('g')})", [], {}, [Group(g)]),
+        "z|g": (f"({rng.choice(['1 + ', ''])}{q('z')} | {q('g')})", [z], {}, [Group(g, by=z)]),
+        "z||g": (
+            rng.choice(["({z} || {g})", "(1 + {z}||{g})", "(1 | {g}) + (0 + {z} | {g})"]).format(
+                z=q("z"), g=q("g")
+            ),
+            [z],
+            {},
+            [Group(g, by=z, correlated=False, origin=0)],
+        ),
+        "h|g": (f"(1 + {q('h')} | {q('g')})", [], {}, [Group(g, by=Factor(h))]),
+        "f||g": (f"({q('f')} || {q('g')})", [], {}, [Group(g, by=Factor(f), correlated=False)]),
+        "0+h|g": (f"(0 + {q('h')} | {q('g')})", [], {}, [Group(g, by=Factor(h), intercept=False)]),
+        "1|g/h": (f"(1 | {q('g')} / {q('h')})", [], {}, [Group(g), Group((g, h))]),
+        "1|g:h": (f"(1 | {q('g')}:{q('h')})", [], {}, [Group((g, h))]),
+    }
+    return kinds[kind]
+
+
+SETS = [
+    ["x"], ["log"], ["x", "square"], ["poly"], ["scale", "f"], ["log*f"], ["x:h"], ["s(log)"], ["log", "1|g"],
+    ["x", "z|g"], ["log", "z||g"], ["x", "h|g"], ["scale", "f||g"], ["f", "0+h|g"], ["log", "1|g/h"],
+    ["square", "1|g:h"], ["poly", "1|g"], ["log*f", "1|g"], ["scale", "x", "square", "f"],
+]  # fmt: skip
+#: Other frames that say the same; of renamed columns the formula is written anew.
+OTHERS = ["rows", "columns", "levels", "names", "terms", "unit of y", "unit of x", "stream"]
+
+
+def formula(number):
+    rng = np.random.default_rng([6060, number])
+    frame, names = rows_of(rng)
+    kinds = SETS[number % len(SETS)]
+
+    def written(names, seed):
+        own = np.random.default_rng(seed)
+        return [a_term(own, lambda key: quoted(own, names[key]), names, kind) for kind in kinds]
+
+    pieces = written(names, number)
+    left = str(rng.choice(list(LEFT)))
+    return rng, frame, names, pieces, left, written
+
+
+def evidence(text, frame, **how):
+    model = BayesianLinearRegression(formula=text, random_state=0, **how).fit(frame)
+    return model.log_evidence_, model.log_evidence_std_, model
+
+
+def reference(frame, names, pieces, left):
+    """The model without a formula."""
+    function, slope = LEFT[left]
+    X, y = frame.drop(columns=names["y"]), frame[names["y"]].to_numpy()
+    linear = list(dict.fromkeys(name for piece in pieces for name in piece[1]))
+    for piece in pieces:
+        X = X.assign(**{name: make(X) for name, make in piece[2].items()})
+    if any(piece[3] == "poly" for piece in pieces):
+        x = X[names["x"]]
+        Q = np.linalg.qr(np.vander(x - x.mean(), 3, increasing=True))[0]
+        X = X.assign(P1=Q[:, 1], P2=Q[:, 2])
+        linear = [name for name in linear if name not in (names["x"], "Q")] + ["P1", "P2"]
+    terms = [term for piece in pieces if piece[3] != "poly" for term in piece[3]]
+    model = BayesianLinearRegression(terms=terms, columns=linear, random_state=0).fit(X, function(y))
+    return model.log_evidence_ + slope * np.sum(np.log(y)), model.log_evidence_std_
+
+
+def changed(rng, what, frame, names, pieces, written):
+    """Another frame, its names and pieces, and nats that its evidence has more."""
+    y = names["y"]
+    if what == "rows":
+        return frame.sample(frac=1, random_state=int(rng.integers(99))), names, pieces, 0.0
+    if what == "columns":
+        return frame[rng.permutation(frame.columns)], names, pieces, 0.0
+    if what == "levels":
+        maps = {names["f"]: {"lo": "9", "mid": "x y", "hi": "a"}, names["h"]: {"u": "z", "v": "b"}}
+        return (
+            frame.assign(**{name: frame[name].map(words) for name, words in maps.items()}),
+            names,
+            pieces,
+            0.0,
+        )
+    if what == "names":
+        new = dict(zip("xzfghy", ["Länge in m", "z", "f f", "g`"[:1], "_h", "y (kg)"]))
+        return frame.rename(columns={names[key]: new[key] for key in names}), new, written(new, 1), 0.0
+    if what == "terms":
+        return frame, names, pieces[::-1], 0.0
+    if what == "unit of y":
+        return frame.assign(**{y: frame[y] * 0.01}), names, pieces, len(frame) * np.log(100.0)
+    scaled = frame[names["z"]] * 1000.0  # the unit of a column, and not its origin, which || depends on
+    return frame.assign(**{names["z"]: scaled}), names, pieces, 0.0
+
+
+def joined(left, names, pieces):
+    return f"{left.format(y='`' + names['y'] + '`')} ~ {' + '.join(piece[0] for piece in pieces)}"
+
+
+def check(number):
+    rng, frame, names, pieces, left, written = formula(number)
+    text = joined(left, names, pieces)
+    value, std, model = evidence(text, frame)
+    known, of_known = reference(frame, names, pieces, left)
+    assert abs(value - known) < 4 * np.hypot(std, of_known) + 1e-3, (number, text, value, known)
+    assert np.isfinite(model.predict(frame)).all() and (left == "{y}" or (model.predict(frame) > 0).all())
+    what = OTHERS[(number // len(SETS)) % len(OTHERS)]
+    if what == "stream":
+        stream = BayesianLinearRegression(formula=text, random_state=0, units=model.units_)
+        kept = [frame[k : k + 30] for k in range(0, len(frame), 30)]
+        if all(set(part[names[key]]) == set(frame[names[key]]) for part in kept[:1] for key in "fgh"):
+            for part in kept:
+                stream.partial_fit(part)
+            # means of contrasts, knots and statistics of polynomials are those of the first rows
+            assert abs(stream.log_evidence_ - value) < 4 * np.hypot(std, stream.log_evidence_std_) + 1.5, (
+                number,
+                text,
+            )
+        return
+    other, new, others, more = changed(rng, what, frame, names, pieces, written)
+    again = joined(left, new, others)
+    found, of_found, _ = evidence(again, other)
+    assert abs(found - more - value) < 4 * np.hypot(std, of_found) + 1e-3, (
+        number,
+        what,
+        again,
+        found - more,
+        value,
+    )
+
+
+@pytest.mark.parametrize("number", [0, 9, 22, 30, 43, 52, 63, 74])
+def test_a_formula_is_its_model(number):
+    check(number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(100, 300, 20))
+def test_many_formulas_are_their_models(first):
+    for number in range(first, first + 20):
+        check(number)
+
+
+def test_counts_and_classes_too():
+    rng, frame, names, pieces, _, _ = formula(28)
+    frame = frame.assign(k=rng.poisson(frame[names["y"]]), b=rng.integers(0, 2, len(frame)))
+    right = " + ".join(piece[0] for piece in pieces)
+    for family, y in (("poisson", "k"), ("bernoulli", "b")):
+        model = BayesianGLM(family, formula=f"{y} ~ {right}", random_state=0).fit(frame)
+        assert np.isfinite(model.log_evidence_) and model.log_evidence_std_ < 0.2

@@ -1,0 +1,78 @@
+"""What users of other programs type first is refused in words that say what to type here."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sgevidence import BayesianGLM, BayesianHMM, BayesianLinearRegression
+
+pytest.importorskip("formulae")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(6007)
+    frame = pd.DataFrame({"x": rng.gamma(3, 1, 40), "e": np.arange(40) % 2, "n": 1 + np.arange(40) % 5})
+    frame["s"] = frame["e"].map({0: "alive", 1: "dead"})
+    return frame.assign(y=rng.gamma(2, 1, 40), k=rng.poisson(2.0, 40), g=np.arange(40) % 7)
+
+
+@pytest.mark.parametrize(
+    "name, family", [("event", "weibull"), ("offset", "poisson"), ("trials", "binomial")]
+)
+def test_known_columns_are_given_and_not_named(frame, name, family):
+    y = {"weibull": "y", "poisson": "k", "binomial": "e"}[family]
+    with pytest.raises(ValueError, match=rf"{name}='n' is a text: give the column itself, as frame\['n'\]"):
+        BayesianGLM(family, formula=f"{y} ~ x").fit(frame, **{name: "n"})
+    with pytest.raises(ValueError, match=r"y='y' is a text"):
+        BayesianGLM(family, formula=f"{y} ~ x").fit(frame, "y")
+
+
+def test_events_in_words_and_structured_targets(frame):
+    model = BayesianGLM("weibull", formula="y ~ x")
+    for event in (frame["s"], frame["s"].tolist(), frame["s"].astype("category")):
+        with pytest.raises(
+            ValueError, match=r"event has texts, such as 'alive': .* as event=\(column == 'dead'\)"
+        ):
+            model.fit(frame, event=event)
+    both = np.array(list(zip(frame["e"] == 1, frame["y"])), dtype=[("dead", bool), ("time", float)])
+    for one in (BayesianGLM("weibull"), BayesianLinearRegression()):
+        with pytest.raises(ValueError, match=r"y has the fields dead, time: .* event=y\['dead'\]"):
+            one.fit(frame[["x"]], both)
+
+
+@pytest.mark.parametrize(
+    "formula, words",
+    [
+        ("y | se(x) ~ x", r"at character 3: .* noise_std="),
+        ("y | cens(e) ~ x", "event="),
+        ("k | trials(n) ~ x", "trials="),
+        ("Surv(y, e) ~ x", r"at character 1: .* event="),
+        ("cbind(k, n - k) ~ x", "trials="),
+        ("y ~ me(x, n)", "at character 5"),
+        ("y ~ s(g, bs='re')", r"write \(1 \| g\)"),
+        ("y ~ x | g", r"at character 7 .* stand in parentheses"),
+        ("y ~ x, sigma ~ g", "more than one '~'"),
+        ("y ~ ns(x, 3)", r"bs\(x, df=5\)"),
+    ],
+)
+def test_formulas_of_other_programs(frame, formula, words):
+    with pytest.raises(ValueError, match=words):
+        BayesianLinearRegression(formula=formula).fit(frame)
+
+
+def test_rows_that_are_no_frame(frame):
+    class LazyFrame:
+        columns = list(frame.columns)
+
+        def collect(self):
+            return frame
+
+    with pytest.raises(
+        TypeError, match=r"X is a LazyFrame, whose rows are not computed yet: give X.collect\(\)"
+    ):
+        BayesianLinearRegression(formula="y ~ x").fit(LazyFrame())
+    with pytest.raises(TypeError, match="give a data frame"):
+        BayesianLinearRegression(formula="y ~ x").fit(frame.to_numpy())
+    with pytest.raises(ValueError, match=r"lengths="):
+        BayesianHMM(2).fit([np.zeros((5, 1)), np.ones((8, 1))])
