@@ -15,7 +15,7 @@ from ..models import Family
 from ..rows import BOUNDS, Bounds, WithKnown, bounds_of, late, parted, read_event
 from ..units import Fold
 
-#: What may be the name of a column.
+#: Arguments that may be the name of a column.
 NAMED = ("event", "entry")
 
 

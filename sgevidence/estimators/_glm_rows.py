@@ -51,7 +51,7 @@ from ._linear_predictor import LinearPredictor
 from ._terms import effects_model
 
 #: How bounds were given, in words.
-NAMES = {"event": "an event", "lower": "bounds", "entry": "an entry"}
+BOUNDS_IN_WORDS = {"event": "an event", "lower": "bounds", "entry": "an entry"}
 #: Links whose offset is the logarithm of an exposure or of odds.
 LOGARITHMIC = ("log", "logit", "probit")
 #: Range of an offset, nats, that no exposure has: e⁵⁰ is the ratio of the age of the universe to 10⁻⁴ s.
@@ -230,8 +230,8 @@ class GLMRows(LinearPredictor):
             )
         if not reset and self._bounds_given and not given:
             raise ValueError(
-                f"the rows before came with {NAMES[self._bounds_given[0]]}: give that of these rows, 1 if "
-                "all times ended"
+                f"the rows before came with {BOUNDS_IN_WORDS[self._bounds_given[0]]}: give that of these rows, "
+                "1 if all times ended"
             )
 
     def _checked(self, known: WithKnown) -> WithKnown:

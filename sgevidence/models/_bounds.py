@@ -56,7 +56,7 @@ class Kinds(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, lower: Any, upper: Any, entry: Any, is_from_y: bool) -> "Kinds":
-        """Those of columns, which are measured from y or not."""
+        """Rows by their columns, which are measured from y or not."""
         lower, upper, entry = (np.broadcast_to(one, y.shape) for one in (lower, upper, entry))
         is_exact, late = lower == upper, np.flatnonzero(entry > -np.inf)
         bounded = np.flatnonzero(~is_exact & ((lower > -np.inf) | (upper < np.inf)))
@@ -107,7 +107,7 @@ class Bounded(Family):
 
     @property
     def is_log_concave(self) -> bool:  # type: ignore[override]
-        """Of exponential times: an entry of other laws adds a convex term."""
+        """For exponential times: an entry of other laws adds a convex term."""
         return self.plain.is_log_concave and self.plain.is_memoryless
 
     def own_of(self, z: Any) -> list[Any]:
