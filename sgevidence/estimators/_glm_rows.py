@@ -17,6 +17,7 @@ from ..models import (
     FarColumns,
     GLMModel,
     Ordinal,
+    PiecewiseExponential,
     Times,
     near,
     refuse_no_counts,
@@ -38,6 +39,7 @@ from ..rows import (
 from ..units import Fold, Units, intercept_center
 from ._glm_bounds import (
     bounds_and_entries,
+    breaks_of,
     columns_of,
     doubt_of_bounds,
     fold_of_plain,
@@ -63,12 +65,14 @@ class GLMRows(LinearPredictor):
 
     _model: GLMModel | FarColumns
     family: Any
+    breaks: Any
     fit_intercept: bool
     coef_scale: float
     classes_: np.ndarray
     _has_offset = False
     _offset_range = (np.inf, -np.inf)  #: least and largest offset of the rows seen
     _bounds_given: tuple[str, ...] = ()  #: how bounds of the rows seen were given
+    _breaks: tuple[float, ...] = ()  #: at which hazards change
     _named_columns: tuple[str, ...] = ()  #: columns of a frame that are no columns of X
     _takes_known = True
 
@@ -79,6 +83,8 @@ class GLMRows(LinearPredictor):
         family = self.family if isinstance(self.family, Family) else FAMILIES.get(str(self.family), default)
         if isinstance(family, Ordinal) and len(getattr(self, "classes_", ())) > 1:
             return replace(family, n_levels=len(self.classes_))
+        if isinstance(family, PiecewiseExponential) and self._breaks:
+            family = replace(family, breaks=self._breaks)
         return Bounded(family) if self._bounds_given or isinstance(family, Times) else family
 
     @property
@@ -169,6 +175,8 @@ class GLMRows(LinearPredictor):
             bounds, entry = bounds_and_entries(family, y, known, X)
             family.plain.refuse(y if known.lower is None else y[bounds.lower == bounds.upper])
             columns = columns_of(family, bounds, entry)
+            if reset:
+                self._breaks = breaks_of(family.plain, self.breaks, bounds)
             return np.column_stack([joined(X, known), columns]), y
         else:
             if self.family is None:
@@ -230,8 +238,8 @@ class GLMRows(LinearPredictor):
             )
         if not reset and self._bounds_given and not given:
             raise ValueError(
-                f"the rows before came with {BOUNDS_IN_WORDS[self._bounds_given[0]]}: give that of these rows, "
-                "1 if all times ended"
+                f"the rows before came with {BOUNDS_IN_WORDS[self._bounds_given[0]]}: give that of these "
+                "rows, 1 if all times ended"
             )
 
     def _checked(self, known: WithKnown) -> WithKnown:
