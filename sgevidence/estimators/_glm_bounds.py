@@ -85,8 +85,6 @@ def columns_of(family: Family, bounds: Bounds, entry: np.ndarray) -> np.ndarray:
 def breaks_of(family: Family, breaks: Any, bounds: Bounds) -> tuple[float, ...]:
     """Breaks of a hazard: those given, or quantiles of the times of events; ValueError without events."""
     if not isinstance(family, PiecewiseExponential):
-        if breaks is not None:
-            raise ValueError("breaks= are those of family='piecewise_exponential'")
         return ()
     if breaks is None and family.breaks:
         return family.breaks

@@ -106,6 +106,8 @@ class GLMRows(LinearPredictor):
         known, y = self._told(with_known(X), y, reset)
         given = tuple(name for name in ("event", "lower", "entry") if getattr(known, name) is not None)
         if reset:
+            if self.breaks is not None and not isinstance(self._family.plain, PiecewiseExponential):
+                raise ValueError("breaks= are those of family='piecewise_exponential'")
             self._bounds_given = given if self._family.plain.has_tails else ()
         self._refuse_other_bounds(given, reset)
         if self._has_bounds and y is not None:
