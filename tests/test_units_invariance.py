@@ -307,15 +307,8 @@ def skipped(case):
 
 
 #: Cases of five seconds, beside quicker ones of their kind.
-LONG = {
-    "zero_inflated_negative_binomial",
-    "ordinal",
-    "lognormal",
-    "beta",
-    "weibull",
-    "tobit",
-    "bounds of times",
-}
+LONG = {"zero_inflated_negative_binomial", "ordinal", "lognormal", "beta", "weibull", "tobit"}
+LONG |= {"bounds of times"}
 
 
 @pytest.mark.filterwarnings("ignore:the unit of")

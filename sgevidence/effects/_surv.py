@@ -50,7 +50,7 @@ class Surv(NamedTuple):
 
 
 def surv_of(text: str) -> Surv | None:
-    """What Surv(…) on the left says; None where there is no Surv; ValueError for what cannot be read."""
+    """Columns of Surv(…) on the left; None where there is no Surv; ValueError for what cannot be read."""
     found = _parted(text)
     return None if found is None else _read(text, found[0])
 
@@ -62,7 +62,7 @@ def without_surv(text: str) -> str:
 
 
 def _parted(text: str) -> tuple[str, str] | None:
-    """What stands in Surv(…), and the rest of the formula."""
+    """Text within Surv(…), and the rest of the formula."""
     head = HEAD.match(text)
     if head is None:
         return None

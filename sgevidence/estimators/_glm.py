@@ -1,11 +1,12 @@
 """Bayesian generalised linear regression with a running log evidence."""
 
+from numbers import Integral
 from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
 
-from .._compat import StrOptions, fit_context
-from ..models import FAMILIES, Family
+from .._compat import Interval, StrOptions, fit_context
+from ..models import FAMILIES, MAX_PIECES, Family
 from ..rows import with_known
 from ..units import Units
 from ._documentation import documented
@@ -47,9 +48,14 @@ class BayesianGLM(GLMPredictions):
         * ``"weibull"``, ``"lognormal"``, ``"loglogistic"``: times with log t = η + σ ε, σ ~
           half-Student-t(3); the shape of a Weibull is 1/σ;
         * ``"exponential"``: times with σ = 1, of mean e^η;
+        * ``"piecewise_exponential"``: times with hazard e^(−η) λ_k in piece k, log λ_k ~ N(0, 1), between
+          ``breaks``; e^(−w) is the hazard ratio of a Cox model;
 
         or an object of :mod:`sgevidence.models` with another link or prior, such as
         ``Bernoulli(link="probit")`` or ``NegativeBinomial(dispersion=scipy.stats.expon(scale=0.1))``.
+    breaks : int, array-like or None, default=None
+        Times at which the hazard of ``"piecewise_exponential"`` changes, or the number of its pieces, 5 by
+        default, which have as many events each.
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
@@ -129,12 +135,14 @@ class BayesianGLM(GLMPredictions):
         **LinearPredictor._parameter_constraints,
         **TERM_CONSTRAINTS,
         "family": [StrOptions(set(FAMILIES)), Family, None],
+        "breaks": [Interval(Integral, 1, MAX_PIECES, closed="both"), "array-like", None],
     }
 
     def __init__(
         self,
         family: Any = None,
         *,
+        breaks: Any = None,
         columns: Any = None,
         terms: Any = None,
         formula: str | None = None,
@@ -150,6 +158,7 @@ class BayesianGLM(GLMPredictions):
         n_jobs: int | None = None,
     ) -> None:
         self.family = family
+        self.breaks = breaks
         self.columns = columns
         self.terms = terms
         self.formula = formula

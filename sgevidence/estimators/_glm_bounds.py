@@ -5,17 +5,20 @@ A model with bounds has three columns after its offset (:class:`sgevidence.model
 
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..effects import Surv, column_names
 from ..history import Rows
-from ..models import Family
+from ..models import Family, PiecewiseExponential
 from ..rows import BOUNDS, Bounds, WithKnown, bounds_of, late, parted, read_event
 from ..units import Fold
 
-#: What may be the name of a column.
+#: Pieces of a hazard where nobody says how many.
+DEFAULT_PIECES = 5
+#: Arguments that may be the name of a column.
 NAMED = ("event", "entry")
 
 
@@ -77,6 +80,22 @@ def columns_of(family: Family, bounds: Bounds, entry: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         origin = bounds.y if family.link == "identity" else 0.0
         return np.column_stack([bounds.lower - origin, bounds.upper - origin, entry - origin])
+
+
+def breaks_of(family: Family, breaks: Any, bounds: Bounds) -> tuple[float, ...]:
+    """Breaks of a hazard: those given, or quantiles of the times of events; ValueError without events."""
+    if not isinstance(family, PiecewiseExponential):
+        return ()
+    if breaks is None and family.breaks:
+        return family.breaks
+    n_pieces = DEFAULT_PIECES if breaks is None else breaks
+    if not isinstance(n_pieces, Integral):
+        return replace(family, breaks=tuple(np.asarray(breaks, dtype=float).ravel().tolist())).breaks
+    events = bounds.y[(bounds.upper < np.inf) & (bounds.y > 0)]
+    if not len(events):
+        raise ValueError("no time has an upper bound from which breaks= could be taken: give them as a list")
+    at = np.unique(np.quantile(events, np.arange(1, int(n_pieces)) / int(n_pieces)))
+    return replace(family, breaks=tuple(at[at < events.max()].tolist())).breaks
 
 
 def no_bounds(n: int) -> np.ndarray:

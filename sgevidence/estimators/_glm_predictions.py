@@ -228,6 +228,29 @@ class GLMPredictions(RegressorMixin, GLMRows):
         columns = [self._model.predictive_survival(*cloud, X, t) if t > 0 else np.ones(len(X)) for t in times]
         return np.column_stack(columns)
 
+    @available_if(has_times)
+    def predict_hazard(self, X: Any, times: Any, offset: Any = None) -> np.ndarray:
+        """Hazard of the posterior predictive distribution, density over survival, at each of some times.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        times : array-like of shape (n_times,)
+            Positive, in the unit of y.
+        offset : float or array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_times)
+        """
+        times = check_array(times, dtype=np.float64, ensure_2d=False, input_name="times")
+        if times.ndim != 1 or np.any(times <= 0):
+            raise ValueError("times must be a list of positive numbers")
+        known = with_known(X, offset)
+        survival = self.predict_survival(known, times)
+        density = [np.exp(self.score_samples(known, np.full(len(survival), t))) for t in times]
+        return np.column_stack(density) / survival
+
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = None, offset: Any = None, trials: Any = None
     ) -> np.ndarray:

@@ -17,6 +17,7 @@ from ..models import (
     FarColumns,
     GLMModel,
     Ordinal,
+    PiecewiseExponential,
     Times,
     near,
     refuse_no_counts,
@@ -38,6 +39,7 @@ from ..rows import (
 from ..units import Fold, Units, intercept_center
 from ._glm_bounds import (
     bounds_and_entries,
+    breaks_of,
     columns_of,
     doubt_of_bounds,
     fold_of_plain,
@@ -51,7 +53,7 @@ from ._linear_predictor import LinearPredictor
 from ._terms import effects_model, response_made
 
 #: How bounds were given, in words.
-NAMES = {"event": "an event", "lower": "bounds", "entry": "an entry"}
+BOUNDS_IN_WORDS = {"event": "an event", "lower": "bounds", "entry": "an entry"}
 #: Links whose offset is the logarithm of an exposure or of odds.
 LOGARITHMIC = ("log", "logit", "probit")
 #: Range of an offset, nats, that no exposure has: e⁵⁰ is the ratio of the age of the universe to 10⁻⁴ s.
@@ -63,12 +65,14 @@ class GLMRows(LinearPredictor):
 
     _model: GLMModel | FarColumns
     family: Any
+    breaks: Any
     fit_intercept: bool
     coef_scale: float
     classes_: np.ndarray
     _has_offset = False
     _offset_range = (np.inf, -np.inf)  #: least and largest offset of the rows seen
     _bounds_given: tuple[str, ...] = ()  #: how bounds of the rows seen were given
+    _breaks: tuple[float, ...] = ()  #: at which hazards change
     _named_columns: tuple[str, ...] = ()  #: columns of a frame that are no columns of X
     _takes_known = True
 
@@ -79,6 +83,8 @@ class GLMRows(LinearPredictor):
         family = self.family if isinstance(self.family, Family) else FAMILIES.get(str(self.family), default)
         if isinstance(family, Ordinal) and len(getattr(self, "classes_", ())) > 1:
             return replace(family, n_levels=len(self.classes_))
+        if isinstance(family, PiecewiseExponential) and self._breaks:
+            family = replace(family, breaks=self._breaks)
         return Bounded(family) if self._bounds_given or isinstance(family, Times) else family
 
     @property
@@ -100,6 +106,8 @@ class GLMRows(LinearPredictor):
         known, y = self._told(with_known(X), y, reset)
         given = tuple(name for name in ("event", "lower", "entry") if getattr(known, name) is not None)
         if reset:
+            if self.breaks is not None and not isinstance(self._family.plain, PiecewiseExponential):
+                raise ValueError("breaks= are those of family='piecewise_exponential'")
             self._bounds_given = given if self._family.plain.has_tails else ()
         self._refuse_other_bounds(given, reset)
         if self._has_bounds and y is not None:
@@ -169,6 +177,8 @@ class GLMRows(LinearPredictor):
             bounds, entry = bounds_and_entries(family, y, known, X)
             family.plain.refuse(y if known.lower is None else y[bounds.lower == bounds.upper])
             columns = columns_of(family, bounds, entry)
+            if reset:
+                self._breaks = breaks_of(family.plain, self.breaks, bounds)
             return np.column_stack([joined(X, known), columns]), y
         else:
             if self.family is None:
@@ -234,8 +244,8 @@ class GLMRows(LinearPredictor):
             )
         if not reset and self._bounds_given and not given:
             raise ValueError(
-                f"the rows before came with {NAMES[self._bounds_given[0]]}: give that of these rows, 1 if "
-                "all times ended"
+                f"the rows before came with {BOUNDS_IN_WORDS[self._bounds_given[0]]}: give that of these "
+                "rows, 1 if all times ended"
             )
 
     def _with_offset(self, known: WithKnown) -> WithKnown:

@@ -24,6 +24,7 @@ from ._linear import LinearModel
 from ._log_gamma import log_dirichlet, log_gamma_draws, log_shares
 from ._ordinal_family import Ordinal
 from ._own_priors import FlatLogarithm, HalfStudentT, KnownValue, RootInverseGamma, from_normal
+from ._piecewise_family import MAX_PIECES, PiecewiseExponential
 from ._proportion_family import Beta
 from ._qr_sums import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums, triangular
 from ._quantiles import quantile, resolved
@@ -40,6 +41,7 @@ __all__ = [
     "Bounded",
     "Dirichlet",
     "COLUMN_ROUNDING",
+    "MAX_PIECES",
     "MAX_ROUNDING_NATS",
     "QRSums",
     "triangular",
@@ -60,6 +62,7 @@ __all__ = [
     "Model",
     "NegativeBinomial",
     "Ordinal",
+    "PiecewiseExponential",
     "Poisson",
     "RSCALES",
     "RootInverseGamma",

@@ -32,6 +32,7 @@ from autograd.extend import defvjp, primitive
 from autograd.numpy.numpy_vjps import unbroadcast_f
 
 from ._families import Family
+from ._piecewise_family import MAX_PIECES
 
 #: Part of a tail that is so small that a difference of tails has lost half of its digits.
 MIN_RESOLVED_GAP = 1e-7
@@ -56,7 +57,7 @@ class Kinds(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, lower: Any, upper: Any, entry: Any, is_from_y: bool) -> "Kinds":
-        """Those of columns, which are measured from y or not."""
+        """Rows by their columns, which are measured from y or not."""
         lower, upper, entry = (np.broadcast_to(one, y.shape) for one in (lower, upper, entry))
         is_exact, late = lower == upper, np.flatnonzero(entry > -np.inf)
         bounded = np.flatnonzero(~is_exact & ((lower > -np.inf) | (upper < np.inf)))
@@ -107,8 +108,12 @@ class Bounded(Family):
 
     @property
     def is_log_concave(self) -> bool:  # type: ignore[override]
-        """Of exponential times: an entry of other laws adds a convex term."""
+        """For exponential times: an entry of other laws adds a convex term."""
         return self.plain.is_log_concave and self.plain.is_memoryless
+
+    @property
+    def n_own(self) -> int:
+        return self.plain.n_own
 
     def own_of(self, z: Any) -> list[Any]:
         return self.plain.own_of(z)
@@ -288,5 +293,8 @@ def _by_own(j: int, ans: Any, eta: Any, family: Bounded, y: Any, k: Kinds, *own:
     return unbroadcast_f(own[j], lambda g: g * (above - below) / (2 * step))
 
 
-#: Own parameters, of which no family has more than two, are the arguments after the rows.
-defvjp(_log_likelihood, _by_eta, partial(_by_own, 0), partial(_by_own, 1), argnums=(0, 4, 5))
+#: Own parameters are the arguments after the rows.
+OWN_ARGUMENTS = tuple(range(4, 4 + MAX_PIECES))
+defvjp(
+    _log_likelihood, _by_eta, *(partial(_by_own, j - 4) for j in OWN_ARGUMENTS), argnums=(0, *OWN_ARGUMENTS)
+)

@@ -27,7 +27,7 @@ class Family:
 
     #: Names of the fields that are priors of its own parameters, and the largest value that each may have.
     own: ClassVar[dict[str, float]] = {}
-    #: What is known beside the offset, in the last columns: "trials", "bounds" or "".
+    #: Name of the columns that are known beside the offset: "trials", "bounds" or "".
     known: ClassVar[str] = ""
     #: Columns of it.
     n_known: ClassVar[int] = 0

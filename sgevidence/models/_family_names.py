@@ -5,6 +5,7 @@ import numpy as np
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._ordinal_family import Ordinal
+from ._piecewise_family import PiecewiseExponential
 from ._proportion_family import Beta
 from ._survival_families import ExponentialTimes, LogLogistic, LogNormal, Weibull
 from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
@@ -27,6 +28,7 @@ FAMILIES: dict[str, Family] = {
     "lognormal": LogNormal(),
     "loglogistic": LogLogistic(),
     "exponential": ExponentialTimes(),
+    "piecewise_exponential": PiecewiseExponential(),
 }
 
 

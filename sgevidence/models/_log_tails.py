@@ -19,7 +19,7 @@ from scipy.special import betainc, betaincc, betaln, expit, gammainc, gammaincc,
 
 #: Logarithm of a tail, nats, below which scipy's number is not used: the smallest double is e^(−745).
 MIN_DIRECT_LOG_TAIL = -600.0
-NODES, NODE_WEIGHTS = np.polynomial.laguerre.laggauss(16)
+TAIL_NODES, TAIL_NODE_WEIGHTS = np.polynomial.laguerre.laggauss(16)
 
 
 def log_gamma_tail(k: Any, x: Any, direction: int) -> Any:
@@ -70,7 +70,7 @@ def _completed(
         found, t, shapes = np.array(found), t[far], tuple(one[far] for one in shapes)
         h = np.maximum(-direction * slope(t, *shapes), np.finfo(float).tiny)
         start = log_density(t, *shapes)
-        further = log_density(t + direction * NODES[:, None] / h, *(one[None] for one in shapes)) - start
-        inside = NODE_WEIGHTS @ np.exp(np.minimum(further, 0.0) + NODES[:, None])
+        further = log_density(t + direction * TAIL_NODES[:, None] / h, *(one[None] for one in shapes)) - start
+        inside = TAIL_NODE_WEIGHTS @ np.exp(np.minimum(further, 0.0) + TAIL_NODES[:, None])
         found[far] = start - np.log(h) + np.log(np.minimum(inside, 1.0))
         return found

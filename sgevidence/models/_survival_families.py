@@ -43,7 +43,7 @@ class Times(Family):
             raise ValueError(f"y must be positive times, but has {y.min():g}")
 
 
-def _log_of_less_than_one(log_hazard: Any) -> Any:
+def log_of_less_than_one(log_hazard: Any) -> Any:
     """log(1 − e^(−H)) of a cumulative hazard H, given log H."""
     H = np.exp(np.minimum(log_hazard, MAX_LOG_HAZARD))
     with np.errstate(divide="ignore"):
@@ -72,7 +72,7 @@ class Weibull(Times):
         return u - anp.log(sigma) - log_y - anp.exp(u)
 
     def log_cdf(self, eta, y, sigma):
-        return _log_of_less_than_one((np.log(y) - eta) / sigma)
+        return log_of_less_than_one((np.log(y) - eta) / sigma)
 
     def log_sf(self, eta, y, sigma):
         return -np.exp((np.log(y) - eta) / sigma)
@@ -109,7 +109,7 @@ class ExponentialTimes(Times):
         return -eta - y * anp.exp(-eta)
 
     def log_cdf(self, eta, y):
-        return _log_of_less_than_one(np.log(y) - eta)
+        return log_of_less_than_one(np.log(y) - eta)
 
     def log_sf(self, eta, y):
         return -y * np.exp(-eta)

@@ -50,8 +50,9 @@ class RowSource:
     dropna : bool, default=False
         Leave out rows in which a value is missing (null or nan) and count them in ``n_dropped``.  False: such
         a row is an error that names file, column and row, unless the estimator takes cells that are missing.
-    trials, event : str, optional
-        Columns of the trials of a binomial :class:`~sgevidence.BayesianGLM`, and of the event of times.
+    trials, event, entry : str, optional
+        Columns of the trials of a binomial :class:`~sgevidence.BayesianGLM`, of the event of times, and of
+        late entries.
     factors : list of str, default=()
         Columns of X whose values are levels, for ``terms=[Factor(name)]`` of the estimator.  In files of
         text they are read as written: 01, 1 and 1e0 are three levels.
@@ -171,7 +172,7 @@ class RowSource:
         Returns
         -------
         Part
-            ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``, ``event``.
+            ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``, ``event``, ``entry``.
         """
         tables = list(self._tables(only_X, keep_missing))
         return self.part(pyarrow().concat_tables(tables, promote_options="permissive"), only_X)

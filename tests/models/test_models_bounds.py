@@ -16,6 +16,7 @@ from sgevidence.models import (
     LogLogistic,
     LogNormal,
     NegativeBinomial,
+    PiecewiseExponential,
     Poisson,
     StudentT,
     Weibull,
@@ -32,6 +33,23 @@ def inflated(eta, share):
     return stats.rv_discrete(values=(k, p / p.sum()))
 
 
+class Piecewise:
+    """Hazards that change at 1.5 and 4."""
+
+    def __init__(self, eta, *rates):
+        self.rates = np.array(rates) * np.exp(-eta)
+
+    def sf(self, t):
+        spent = [np.minimum(t, 1.5), np.clip(t - 1.5, 0, 2.5), max(t - 4.0, 0.0)]
+        return np.exp(-self.rates @ np.array(spent))
+
+    def cdf(self, t):
+        return 1 - self.sf(t)
+
+    def pdf(self, t):
+        return self.rates[np.searchsorted([1.5, 4.0], t)] * self.sf(t)
+
+
 #: Family, own parameters, and the law of scipy at η.
 LAWS = {
     "gaussian": (Gaussian(), (0.6,), lambda eta, s: stats.norm(eta, s)),
@@ -41,6 +59,7 @@ LAWS = {
     "exponential": (ExponentialTimes(), (), lambda eta: stats.expon(scale=np.exp(eta))),
     "lognormal": (LogNormal(), (0.6,), lambda eta, s: stats.lognorm(s, scale=np.exp(eta))),
     "loglogistic": (LogLogistic(), (0.6,), lambda eta, s: stats.fisk(1 / s, scale=np.exp(eta))),
+    "piecewise": (PiecewiseExponential((1.5, 4.0)), (0.8, 2.0, 0.5), lambda *more: Piecewise(*more)),
     "poisson": (Poisson(), (), lambda eta: stats.poisson(np.exp(eta))),
     "negative_binomial": (
         NegativeBinomial(),

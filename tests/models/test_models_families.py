@@ -24,6 +24,7 @@ from sgevidence.models import (
     Model,
     NegativeBinomial,
     Ordinal,
+    PiecewiseExponential,
     Poisson,
     StudentT,
     Weibull,
@@ -73,6 +74,31 @@ def weibull(eta, sigma=1.0):
     return stats.weibull_min(1 / sigma, scale=np.exp(eta))
 
 
+class Piecewise:
+    """Hazards that change at 1.5 and 4, by quadrature in each piece."""
+
+    def __init__(self, eta, *rates):
+        self.rates = np.array(rates) * np.exp(-eta)
+
+    def logpdf(self, t):
+        spent = np.array([np.minimum(t, 1.5), np.clip(t - 1.5, 0, 2.5), np.maximum(t - 4.0, 0)])
+        return np.log(self.rates[np.searchsorted([1.5, 4.0], t)]) - self.rates @ spent
+
+    def expectation(self, function):
+        x, w = np.polynomial.legendre.leggauss(40)
+        z, v = np.polynomial.laguerre.laggauss(40)
+        t = np.concatenate([0.75 + 0.75 * x, 2.75 + 1.25 * x, 4.0 + z / self.rates[2]])
+        weight = np.concatenate([0.75 * w, 1.25 * w, v * np.exp(z) / self.rates[2]])
+        return weight @ (np.exp(self.logpdf(t)) * function(t))
+
+    def stats(self):
+        mean = self.expectation(lambda t: t)
+        return mean, self.expectation(lambda t: (t - mean) ** 2)
+
+    def entropy(self):
+        return -self.expectation(self.logpdf)
+
+
 def negative_binomial(eta, alpha):
     return stats.nbinom(1 / alpha, 1 / (1 + alpha * np.exp(eta)))
 
@@ -104,6 +130,7 @@ LAWS = {
     "exponential": (ExponentialTimes(), (), COUNTS[1:], weibull),
     "lognormal": (LogNormal(), (0.6,), COUNTS[1:], lambda eta, s: stats.lognorm(s, scale=np.exp(eta))),
     "loglogistic": (LogLogistic(), (0.2,), COUNTS[1:], lambda eta, s: stats.fisk(1 / s, scale=np.exp(eta))),
+    "piecewise": (PiecewiseExponential((1.5, 4.0)), (0.8, 2.0, 0.5), COUNTS[1:], Piecewise),
     "bernoulli": (Bernoulli(), (), COUNTS[:2], lambda eta: stats.bernoulli(expit(eta))),
     "probit": (Bernoulli("probit"), (), COUNTS[:2], lambda eta: stats.bernoulli(ndtr(eta))),
     "binomial": (Binomial(), (30.0,), COUNTS, lambda eta, n: stats.binom(n, expit(eta))),
