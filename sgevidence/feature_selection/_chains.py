@@ -11,8 +11,10 @@ With B the subsets that the *other* chain has met, and their neighbours, the sum
 over all subsets is Σ_B π / (share of the chain's steps that are in B) (George and McCulloch 1997).  The
 inclusion probability of a group is its renormalised probability within B (Clyde, Ghosh and Littman 2011)
 times that share, plus the share of steps that are outside of B and have the group.  Where B has less than
-half of the steps, or where evidences of neighbours are estimates, the inclusion probability is the mean along the chain of the group's probability given all
-other groups (Rao and Blackwell).  Two chains run from different ends, until they agree or have had enough.
+half of the steps, or evidences of neighbours are estimates, the inclusion probability is the mean along the
+chain of the group's probability given all other groups (Rao and Blackwell).
+
+Two chains run from different ends, until they agree or have had enough.
 """
 
 from typing import NamedTuple
@@ -153,7 +155,7 @@ def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = S
             continue
         estimates = [estimate(*pair) for pair in (chains, chains[::-1])] if neighbours.is_exact else []
         by_B = neighbours.is_exact and min(e.covered for e in estimates) >= COVERED_SHARE
-        one, other = ([e.within for e in estimates] if by_B else [chain.along for chain in chains])
+        one, other = [e.within for e in estimates] if by_B else [chain.along for chain in chains]
         gap = float(np.abs(one - other).max())
         if gap < (AGREED_GAP if neighbours.is_exact else AGREED_GAP_OF_ESTIMATES) or neighbours.is_spent:
             break

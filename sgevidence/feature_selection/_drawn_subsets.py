@@ -1,4 +1,4 @@
-r"""Evidences of log-concave regressions on subsets by a few antithetic draws each, and the average of all draws.
+r"""Evidences of log-concave regressions on subsets by few antithetic draws each, and the average of all.
 
 Newton's method has found the modes already.  Draws of a t there, with control variates (``answers``), take
 milliseconds where a fit takes hundredths of a second.  All draws together are the posterior averaged over

@@ -48,9 +48,7 @@ class Design(NamedTuple):
         return len(self.Phi) * self.Phi.shape[1] ** 2 < MAX_CURVATURE_PRODUCTS
 
 
-def laplace_of_many(
-    design: Design, inside: np.ndarray, start: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def laplace_of_many(design: Design, inside: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Modes (S, q) next to ``start``, and Laplace's evidences (S,); nan where steps do not lead there."""
     if len(inside) == 1:  # a chain asks for one at a time
         theta, here = np.zeros_like(start), inside[0]

@@ -1,4 +1,4 @@
-"""Evidences of subsets by few draws around the mode: held against quadrature, and against many plain draws."""
+"""Evidences of subsets by few draws around the mode: held against quadrature, and many plain draws."""
 
 import numpy as np
 import pytest
@@ -30,8 +30,12 @@ def regressions(kind, family, n, p, rng):
         X = np.round(0.7 * X)
     elif kind == "far":
         X = X + 20 * rng.standard_normal(p)
-    eta = (X - X.mean(axis=0)) @ rng.standard_normal(p) / np.sqrt(p) / X.std() * (
-        4 if kind == "separated" else 0.7
+    eta = (
+        (X - X.mean(axis=0))
+        @ rng.standard_normal(p)
+        / np.sqrt(p)
+        / X.std()
+        * (4 if kind == "separated" else 0.7)
     )
     if family == "bernoulli":
         y = (eta + (kind != "separated") * rng.logistic(size=n) > 0).astype(int)
