@@ -68,7 +68,8 @@ def has_levels(X: Any, name: Any, doubts: list[str]) -> bool:
 def judge_text(name: Any, cells: list[str], rows: np.ndarray, doubts: list[str]) -> None:
     """Refuse, or doubt, text that is meant as numbers or dates."""
     texts = [cell.strip() for cell in cells]
-    looks = np.array([look_of(one) for one in texts])
+    look_of_each = {one: look_of(one) for one in set(texts)}  # a factor's levels come again and again
+    looks = np.array([look_of_each[one] for one in texts])
     is_like = np.isin(looks, ["numbers", "dates"])
     if is_like.all() and all(re.fullmatch(r"[0-9]+", one) for one in texts):
         return

@@ -11,8 +11,10 @@ With B the subsets that the *other* chain has met, and their neighbours, the sum
 over all subsets is Σ_B π / (share of the chain's steps that are in B) (George and McCulloch 1997).  The
 inclusion probability of a group is its renormalised probability within B (Clyde, Ghosh and Littman 2011)
 times that share, plus the share of steps that are outside of B and have the group.  Where B has less than
-half of the steps, or where evidences of neighbours are estimates, the inclusion probability is the mean along the chain of the group's probability given all
-other groups (Rao and Blackwell).  Two chains run from different ends, until they agree or have had enough.
+half of the steps, or evidences of neighbours are estimates, the inclusion probability is the mean along the
+chain of the group's probability given all other groups (Rao and Blackwell).
+
+Two chains run from different ends, until they agree or have had enough.
 """
 
 from typing import NamedTuple
@@ -116,6 +118,11 @@ class Chain:
         is_in = np.array([self.state >> g & 1 for g in range(len(change))], dtype=bool)
         return expit(np.where(is_in, -change, change))
 
+    @property
+    def along(self) -> np.ndarray:
+        """Inclusion probabilities by the conditional ones, (n_groups,)."""
+        return np.mean(self.kept(self.inclusion), axis=0)
+
     @staticmethod
     def kept(steps: list) -> list:
         """After the burn-in."""
@@ -127,7 +134,6 @@ class Estimate(NamedTuple):
 
     covered: float  #: share of the steps in B
     within: np.ndarray  #: inclusion probabilities by B and the steps outside, (n_groups,)
-    along: np.ndarray  #: inclusion probabilities by the conditional ones, (n_groups,)
     log_sums: list[float]  #: log Z by halves of the chain
     std: float  #: of log Z, by batches of the chain
 
@@ -147,14 +153,15 @@ def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = S
                 progress(_words(chains, gap))
         if look + 1 < MIN_LOOKS and not neighbours.is_spent:
             continue
-        if not neighbours.is_exact:
-            refine(chains, neighbours)
-        estimates = [estimate(*pair) for pair in (chains, chains[::-1])]
+        estimates = [estimate(*pair) for pair in (chains, chains[::-1])] if neighbours.is_exact else []
         by_B = neighbours.is_exact and min(e.covered for e in estimates) >= COVERED_SHARE
-        one, other = (e.within if by_B else e.along for e in estimates)
+        one, other = [e.within for e in estimates] if by_B else [chain.along for chain in chains]
         gap = float(np.abs(one - other).max())
         if gap < (AGREED_GAP if neighbours.is_exact else AGREED_GAP_OF_ESTIMATES) or neighbours.is_spent:
             break
+    if not neighbours.is_exact:
+        refine(chains, neighbours)
+        estimates = [estimate(*pair) for pair in (chains, chains[::-1])]
     sums = [value for e in estimates for value in e.log_sums]
     if len(sums) < 4:  # a half of a chain was never where the other one was
         bound = float(logsumexp(list((chains[0].met | chains[1].met).values())))
@@ -204,7 +211,6 @@ def estimate(chain: Chain, other: Chain) -> Estimate:
     return Estimate(
         covered=float(hits.mean()),
         within=within + outside.sum(axis=0) / len(steps),
-        along=np.mean(chain.kept(chain.inclusion), axis=0),
         log_sums=[float(mass - np.log(half.mean())) for half in np.array_split(hits, 2) if half.any()],
         std=_std_of_log_share(hits),
     )

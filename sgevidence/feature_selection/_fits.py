@@ -1,10 +1,11 @@
 r"""The posterior over subsets by fits of an estimator, where they carry the probability.
 
 Laplace's evidence leads: all subsets of a few groups, or those that two chains meet.  The most probable
-subsets are fitted, until little is left.  The differences between fits and Laplace's evidences, by a line in
-the number of columns, correct the subsets that are not fitted; their scatter about that line and the
-correction are the standard error of those.  With P_j the inclusion probability of a column, p_k and s_k the
-probability and the standard error of subset k, and I_jk = 1 where column j is in subset k, P_j has the error
+subsets are fitted, or answered by draws (:mod:`._drawn_subsets`), until little is left.  The differences
+between fits and Laplace's evidences, by a line in the number of columns, correct the subsets that are not
+fitted; their scatter about that line and the correction are the standard error of those.  With P_j the
+inclusion probability of a column, p_k and s_k the probability and the standard error of subset k, and
+I_jk = 1 where column j is in subset k, P_j has the error
 
     √( Σ_fitted (p_k (I_jk − P_j) s_k)² + (Σ_others p_k (I_jk − P_j) s_k)² ),
 

@@ -7,7 +7,7 @@ Symbols: ``theta`` = points, 0 where a column is not in (S, q); ``inside`` = whe
 ``precision`` = λ, of the prior (q,).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Design(NamedTuple):
     Phi: np.ndarray  #: columns and the intercept, (n, q)
     offset: np.ndarray | float
     known: tuple[np.ndarray, ...]
-    y: np.ndarray
+    y: Any
     weight: np.ndarray
     precision: np.ndarray  #: (q,)
 

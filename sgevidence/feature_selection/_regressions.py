@@ -1,7 +1,7 @@
 """The regressions of an estimator on subsets of the columns: Laplace's evidence of each, and fits of some.
 
 Laplace's evidence is a few Newton steps from the mode of a subset that differs in one group, and leads the
-search; what the subsets are weighed with in the end are fits of the estimator itself.
+search; in the end draws around the modes weigh the subsets, or fits of the estimator itself.
 """
 
 import warnings

@@ -132,15 +132,17 @@ class EvidenceFeatureSelector(
     With an ``estimator`` Laplace's approximation of the evidences, some Newton steps each, leads the search.
     Chains over many columns of a log-concave family draw where to go next by the Hessian of all columns at
     the mode of the subset where they are, and accept by Laplace's evidence of the next.  The most probable
-    subsets are then fitted by the estimator: until 1 % of the probability is left, 64 at most.  The
-    differences between fits and Laplace's evidences correct the subsets that are not fitted, and correction
-    and scatter are the error of these.  A fit takes hundredths of a second where the posterior is log-concave
-    (Bernoulli, binomial, Poisson, softmax), and half a second or more where it is not.  All is done in
+    subsets are then weighed by draws around their modes, or, where these do not tell the evidence or the
+    estimator has a sampler of its own, fitted by the estimator: until 1 % of the probability is left, 64 at
+    most.  The differences between these and Laplace's evidences correct the other subsets, and correction
+    and scatter are the error of those.  Draws take milliseconds where the posterior is log-concave
+    (Bernoulli, binomial, Poisson, exponential), a fit of other families a tenth of a second.  All is done in
     ``fit``.  A null model needs a parameter: an intercept, or a column in ``always``.
 
     ``transform`` and ``get_support`` keep the columns whose inclusion probability is at least one half, the
     median probability model, which under conditions predicts best among single models (Barbieri and Berger
-    2004); ``predict`` averages over the subsets with all but 10⁻¹⁰ of the probability, 2000 at most.
+    2004); ``predict`` averages over the subsets with all but 10⁻¹⁰ of the probability, 2000 at most; with an
+    ``estimator`` over 2000 draws from those that were weighed, or over the fits.
 
     References
     ----------

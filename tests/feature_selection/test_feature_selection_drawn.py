@@ -1,0 +1,162 @@
+"""Evidences of subsets by few draws around the mode: held against quadrature, and many plain draws."""
+
+import numpy as np
+import pytest
+from mutants import broken
+from scipy.special import logsumexp
+
+from sgevidence import BayesianGLM, EvidenceFeatureSelector
+from sgevidence.answers import TDensity
+from sgevidence.feature_selection import _drawn_subsets
+from sgevidence.feature_selection._newton_of_many import derivatives_of_many
+from sgevidence.feature_selection._regressions import Regressions
+from sgevidence.kernels import Coordinates
+
+#: Nothing here is tuned to a seed: any other will do.
+SEED = 20261128
+KINDS = ["plain", "separated", "collinear", "sparse", "repeated", "far"]
+FAMILIES = ["bernoulli", "binomial", "poisson", "exponential"]
+
+
+def regressions(kind, family, n, p, rng):
+    """Rows of a family whose columns are of a kind."""
+    X, known = rng.standard_normal((n, p)), {}
+    if kind == "collinear":
+        X = X @ rng.standard_normal((p, p)) + 0.01 * rng.standard_normal((n, p))
+    elif kind == "sparse":
+        X = (rng.random((n, p)) < 0.05) * X
+        X[0] = 1.0
+    elif kind == "repeated":
+        X = np.round(0.7 * X)
+    elif kind == "far":
+        X = X + 20 * rng.standard_normal(p)
+    eta = (
+        (X - X.mean(axis=0))
+        @ rng.standard_normal(p)
+        / np.sqrt(p)
+        / X.std()
+        * (4 if kind == "separated" else 0.7)
+    )
+    if family == "bernoulli":
+        y = (eta + (kind != "separated") * rng.logistic(size=n) > 0).astype(int)
+        y[:2] = 0, 1
+    elif family == "binomial":
+        known["trials"] = rng.integers(1, 6, n)
+        y = rng.binomial(known["trials"], 1 / (1 + np.exp(-eta)))
+    elif family == "exponential":
+        y = rng.exponential(np.exp(np.clip(eta, -5, 5))) + 1e-3
+    else:
+        y = rng.poisson(np.exp(np.clip(eta, -6, 4)))
+        y[0] = 1
+    weight = rng.integers(1, 3, n).astype(float)
+    return Regressions(BayesianGLM(family, random_state=0), X, y, weight, known, rng)
+
+
+def drawn_and_mode(found, columns, rng):
+    mode, _ = found.laplace(columns, None)
+    inside = np.array([*columns, *range(found.n_features, mode.shape[1])])
+    drawn = _drawn_subsets.drawn_subset(found.design, inside, mode[0], found._log_units, rng)
+    assert drawn is not None
+    return drawn, mode[0][inside], inside
+
+
+def log_joint(found, inside, theta):
+    """From the definition, by the model of all columns, with zeros where a column is out."""
+    whole = np.zeros((len(theta), found.design.Phi.shape[1]))
+    whole[:, inside] = theta
+    scale = found.design.precision[inside] ** -0.5
+    log_prior = -0.5 * (theta / scale) ** 2 - np.log(scale) - 0.5 * np.log(2 * np.pi)
+    log_L = found._whole_model.sum_log_likelihood(whole, found.rows)
+    return log_L + log_prior.sum(axis=1) - found._log_units
+
+
+def grid_or_draws(found, inside, mode, rng):
+    """Log evidence by quadrature of two parameters, of more by 20 000 plain draws; and its standard error."""
+    few, d = found.design.of_columns(inside), len(mode)
+    P = derivatives_of_many(few, mode[None], np.ones((1, d), dtype=bool))[2][0]
+    q = TDensity(mode, Coordinates.from_precision(P), 5.0)
+    if d <= 2:
+        nodes, step = np.linspace(-12, 12, 121, retstep=True)
+        theta = q.theta(np.stack(np.meshgrid(*[nodes] * d), axis=-1).reshape(-1, d))
+        log_volume = np.sum(np.log(np.diag(q.coordinates.L))) + d * np.log(step)
+        return logsumexp(log_joint(found, inside, theta)) + log_volume, 0.0
+    theta = q.draws(20_000, rng)
+    log_w = log_joint(found, inside, theta) - q.log_density(theta)
+    w = np.exp(log_w - log_w.max())
+    return log_w.max() + np.log(w.mean()), w.std() / w.mean() / len(w) ** 0.5
+
+
+def errors(kind, family, p, n_problems, seed):
+    """Of drawn evidences, in their standard errors."""
+    z = []
+    for k in range(n_problems):
+        rng = np.random.default_rng([SEED, seed, k])
+        found = regressions(kind, family, int(rng.choice([20, 60, 150])), p, rng)
+        drawn, mode, inside = drawn_and_mode(found, list(range(p)), rng)
+        log_Z, std = grid_or_draws(found, inside, mode, rng)
+        z.append((drawn.log_evidence_ - log_Z) / np.hypot(drawn.log_evidence_std_, std))
+        assert drawn.log_evidence_std_ < 0.1
+    return np.array(z)
+
+
+def check_small_problems():
+    z = np.concatenate([errors(kind, family, 1, 1, 1) for kind in KINDS for family in FAMILIES])
+    assert np.sqrt(np.mean(z**2)) < 1.3 and np.abs(z).max() < 4, z
+
+
+def test_drawn_evidences_equal_quadrature():
+    check_small_problems()
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("0.5 * d * np.log(2 * np.pi)", "0.0"),
+        ("0.5 * theta**2 @ scale", "0.5 * theta**2 @ scale * 0.9"),
+        ("few.offset", "0.0"),
+    ],
+)
+def test_broken_draws_are_seen(right, wrong, monkeypatch):
+    function = _drawn_subsets.drawn_subset
+    monkeypatch.setattr(_drawn_subsets, "drawn_subset", broken(function, right, wrong))
+    with pytest.raises(AssertionError):
+        check_small_problems()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_drawn_evidences_of_many_columns(kind):
+    z = np.concatenate([errors(kind, family, p, 3, 2) for family in FAMILIES for p in (3, 8)])
+    assert np.sqrt(np.mean(z**2)) < 1.5 and np.abs(z).max() < 4.5, z  # 24 problems
+
+
+def test_all_draws_together_are_the_average():
+    """Coefficients and shares of zeros are those of subsets one by one."""
+    rng = np.random.default_rng([SEED, 3])
+    X = rng.standard_normal((80, 3))
+    y = (X[:, 0] + rng.logistic(size=80) > 0).astype(int)
+    estimator = BayesianGLM("bernoulli", random_state=0)
+    selector = EvidenceFeatureSelector(estimator, random_state=0).fit(X, y)
+    (whole,) = selector._weighed.average.models
+    is_in = np.mean(whole.particles_[:, :3] != 0, axis=0)
+    np.testing.assert_allclose(is_in, selector.inclusion_probabilities_, atol=0.02)
+    table = selector.models_
+    means = np.zeros((len(table), 3))
+    for mean, columns in zip(means, table["columns"]):
+        if columns:
+            mean[list(columns)] = BayesianGLM("bernoulli", columns=list(columns)).fit(X, y).coef_
+    expected = table["probability"].to_numpy() @ means
+    assert np.all(np.abs(selector.coef_ - expected) < 0.15 * selector.coef_std_)
+    assert whole.sampler is None and whole.predict_proba(X[:2]).shape == (2, 2)
+
+
+def test_a_subset_that_draws_do_not_tell_is_fitted(monkeypatch):
+    rng = np.random.default_rng([SEED, 4])
+    found = regressions("plain", "poisson", 60, 2, rng)
+    mode, _ = found.laplace([0, 1], None)
+    drawn = found.answered([0, 1], mode)
+    monkeypatch.setattr(_drawn_subsets, "SUBSET_ROUNDS", ((64, 5, 0.0, 0.0),))
+    fitted = found.answered([0, 1], mode)
+    error = np.hypot(drawn.log_evidence_std_, fitted.log_evidence_std_)
+    assert abs(drawn.log_evidence_ - fitted.log_evidence_) < 4 * error
+    assert len(fitted.weights) == len(fitted.theta) and len(fitted.theta) != len(drawn.theta)
