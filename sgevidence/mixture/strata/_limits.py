@@ -18,6 +18,9 @@ MOST_COMPONENTS = 10
 MOST_COPIES = 50
 #: Nats of a doubt that nothing measures: where basins have been missed it was one to twenty.
 UNMEASURED_NATS = 1.0
+#: Rows up to which searches have met all allocations that matter, however few a component has: of twenty sums
+#: over all allocations of 15 to 19 rows none was more than .07 nats, or 2.6 errors, off.
+MAX_SEARCHED_ROWS = 20
 #: Share of all strata from which a stratum matters.
 MATTERING_SHARE = 0.1
 
@@ -39,7 +42,7 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray) -> 
     n, least = len(problem.F), problem.family.least_rows
     # share of all strata below which a basin that was missed changes nothing: misses were of up to 20 nats
     small = [one.k for one, p in zip(strata, share) if one.k * least > n and one.std > 0 and p > 2e-9]
-    if small:
+    if small and n > MAX_SEARCHED_ROWS:
         words = (
             f"{n} rows in {small[0]} components or more are so few that the best allocations may be missed"
         )

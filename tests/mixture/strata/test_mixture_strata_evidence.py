@@ -8,7 +8,7 @@ import pytest
 from enumeration import partitions
 from mutants import broken
 from scipy import stats
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from sgevidence import BayesianGMM
@@ -267,12 +267,27 @@ def test_what_is_affordable():
     assert not is_affordable(FullGaussian(2), far, 4, np.ones(51))
 
 
-def test_full_covariances_of_few_rows_are_doubted():
-    X = np.random.default_rng(0).standard_normal((20, 8))
+def test_full_covariances_of_few_rows_are_doubted_where_searches_may_miss_some():
+    X = np.random.default_rng(0).standard_normal((24, 8))
     assert (
         "so few"
         in mixture_evidence(FullGaussian(8), X, 2, rng=np.random.default_rng(0), n_draws=5).doubt.words
     )
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_sixteen_rows_of_full_covariances_are_right_and_not_doubted(seed):
+    """Two components, against the sum over all allocations."""
+    rng, n, family = np.random.default_rng([15, seed]), 16, FullGaussian(4, variance_prior=(1.0, 0.18))
+    X = rng.standard_normal((n, 4)) + 3 * rng.integers(0, 2, (n, 1))
+    found = mixture_evidence(family, X, 2, rng=rng)
+    F = family.features(X)
+    inside = np.arange(2**n)[:, None] >> np.arange(n) & 1
+    size = inside.sum(axis=1)
+    log_p = family.log_evidence(inside @ F) + family.log_evidence((1 - inside) @ F)
+    exact = logsumexp(log_p + gammaln(1 + size) + gammaln(1 + n - size)) - gammaln(2 + n)
+    assert abs(found.log_evidence[-1] - exact) < 4 * found.log_evidence_std[-1]
+    assert found.doubt is None and found.log_evidence_std[-1] < 0.1
 
 
 @pytest.mark.parametrize("n_components, X", [(11, np.zeros((20, 1))), (2, np.zeros((0, 1)))])
