@@ -9,6 +9,7 @@ from ._folded_modes import folded_modes_answer
 from ._importance import MAX_PARETO_K, importance_draws, log_t, pareto_k
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
+from ._paired_draws import TOLERANCE_NATS
 from ._proposals import Answers, proposal
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "log_t",
     "MAX_PARETO_K",
     "pareto_k",
+    "TOLERANCE_NATS",
     "log_concave_answer",
     "log_joint_of_many",
     "NestedAnswer",
