@@ -17,8 +17,8 @@ from sgevidence.samplers import AIS, NestedSampling
 
 MODEL, N_RUNS = MixtureModel(3, 1), 5
 #: The remaining live points are counted, so rejection may stop at half of the evidence: e⁴ times sooner.
-REJECTION = NestedSampling(50, kernel="rejection", tolerance=0.5)
-REFLECTION = NestedSampling(50, tolerance=0.5)
+REJECTION = NestedSampling(50, kernel="rejection", remaining_mass=0.5)
+REFLECTION = NestedSampling(50, remaining_mass=0.5)
 
 
 def simulated(n: int, seed: int) -> Rows:

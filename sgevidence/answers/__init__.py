@@ -9,7 +9,7 @@ from ._folded_modes import folded_modes_answer
 from ._importance import MAX_PARETO_K, TDensity, importance_draws, log_t, pareto_k
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
-from ._paired_draws import MIN_DEGREES, TMixture, paired_draws
+from ._paired_draws import MIN_DEGREES, TOLERANCE_NATS, TMixture, paired_draws
 from ._proposals import Answers, proposal
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "MIN_DEGREES",
     "TMixture",
     "paired_draws",
+    "TOLERANCE_NATS",
     "log_concave_answer",
     "log_joint_of_many",
     "NestedAnswer",

@@ -13,6 +13,7 @@ Symbols: q ``gaussian`` = N(m, P⁻¹), at the mode of the posterior; φ ``phi``
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from ._answer import Answer
 from ._bridge import importance
 from ._importance import MAX_PARETO_K, pareto_k
 from ._ladder import Rung, climb
-from ._paired_draws import adapted_draws
+from ._paired_draws import TOLERANCE_NATS, adapted_draws
 
 #: Share of the draws of a Gaussian that are effective from which they need no bridge.
 UNBRIDGED_SHARE = 0.75
@@ -66,13 +67,15 @@ class Gaussian(NamedTuple):
         return -0.5 * np.sum(phi**2, axis=1) - 0.5 * d * np.log(2 * np.pi) - log_volume
 
 
-def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+def log_concave_answer(
+    model: Model, rows: Rows, rng: np.random.Generator, size: int, tolerance: float = TOLERANCE_NATS
+) -> Answer | None:
     """Evidence and posterior, ``size`` draws, of a model whose log posterior is concave.
 
     Its Hessians are in closed form.  None where the Gaussian at the mode is too far from the posterior, or
     its curvature too ill-conditioned for the arithmetic.
     """
-    return in_suited_coordinates(_answer, model, rows, rng, size)
+    return in_suited_coordinates(partial(_answer, tolerance=tolerance), model, rows, rng, size)
 
 
 def in_suited_coordinates(
@@ -95,7 +98,7 @@ def in_suited_coordinates(
     return found._replace(theta=suited.in_plain(found.theta)[1])
 
 
-def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int, tolerance: float) -> Answer | None:
     """The answer in the coordinates of the model as it is."""
     anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
     if anchor is None:
@@ -109,7 +112,7 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
 
     try:
         q = Gaussian.of_precision(*gaussian(model, anchor))
-        found = adapted_draws(log_joint, [(q.m, q.P)], np.ones(1), size, rng)
+        found = adapted_draws(log_joint, [(q.m, q.P)], np.ones(1), size, rng, tolerance)
         if found is not None and found.suffices:
             return found.answer(float(np.hypot(found.draws.std, noise_var**0.5)), len(rows), size, rng)
         if len(rows) > MAX_BRIDGED_ROWS:

@@ -12,6 +12,8 @@ the end there may be no answer.
 Symbols: ``a, P`` = mode and precision, ``M, d`` = draws and parameters.
 """
 
+from functools import partial
+
 import numpy as np
 
 from ..history import Anchor, Rows
@@ -21,7 +23,7 @@ from ..targets import Likelihood, Target, concave_mode, folded_mode, gaussian
 from ._answer import Answer, Declined
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._log_concave import MAX_BRIDGED_ROWS, MAX_STD_NATS, in_suited_coordinates, log_joint_of_many
-from ._paired_draws import adapted_draws
+from ._paired_draws import TOLERANCE_NATS, adapted_draws
 
 #: Standard error, nats, of an answer from several modes, of which annealing may lose one.
 MAX_STD_OF_SEVERAL = 0.1
@@ -36,13 +38,15 @@ Mode = tuple[np.ndarray, np.ndarray]
 
 
 def one_mode_answer(
-    model: Model, rows: Rows, rng: np.random.Generator, size: int
+    model: Model, rows: Rows, rng: np.random.Generator, size: int, tolerance: float = TOLERANCE_NATS
 ) -> Answer | Declined | None:
     """Evidence and posterior, ``size`` draws, of a model that expects one mode, or few."""
-    return in_suited_coordinates(_answer, model, rows, rng, size)
+    return in_suited_coordinates(partial(_answer, tolerance=tolerance), model, rows, rng, size)
 
 
-def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | Declined:
+def _answer(
+    model: Model, rows: Rows, rng: np.random.Generator, size: int, tolerance: float
+) -> Answer | Declined:
     """The answer in the coordinates of the model as it is."""
     anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
     if anchor is None:
@@ -54,7 +58,7 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
         modes = modes_of(model, few, mode[0], rng)
         if len(modes) == 1 or few is rows:
             modes[0] = mode
-            return _from_modes(Target(model, Likelihood(rows)), anchor, modes, rng, size)
+            return _from_modes(Target(model, Likelihood(rows)), anchor, modes, rng, size, tolerance)
     except np.linalg.LinAlgError:
         return Declined("the curvature at the mode is not that of a maximum")
     return Declined("searches on a sample of the rows end at several modes")
@@ -84,7 +88,12 @@ def modes_of(model: Model, rows: Rows, first: np.ndarray, rng: np.random.Generat
 
 
 def _from_modes(
-    target: Target, anchor: Anchor, modes: list[Mode], rng: np.random.Generator, size: int
+    target: Target,
+    anchor: Anchor,
+    modes: list[Mode],
+    rng: np.random.Generator,
+    size: int,
+    tolerance: float,
 ) -> Answer | Declined:
     """The mean weight of draws of t densities at the modes, or the bridge from one of them."""
     model, rows = target.model, target.likelihood.rows
@@ -99,7 +108,7 @@ def _from_modes(
     if len(modes) > 1:
         half_log_dets = [0.5 * np.linalg.slogdet(P)[1] for _, P in modes]
         mass = Weights(log_joint(np.array([a for a, _ in modes])) - half_log_dets).W
-    found = adapted_draws(log_joint, modes, 0.5 * mass + 0.5 / len(modes), size, rng)
+    found = adapted_draws(log_joint, modes, 0.5 * mass + 0.5 / len(modes), size, rng, tolerance)
     if found is None:
         return Declined("no draw of a t density at the mode is possible")
     draws, std = found.draws, float(np.hypot(found.draws.std, noise_var**0.5))

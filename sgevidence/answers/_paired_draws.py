@@ -45,6 +45,8 @@ ROUNDS = (
     (2048, 80, 0, 0.02, 0.5, 0.008),
     (2048, 80, 0, 0.03, np.inf, 0.008),
 )
+#: Standard error, nats, that is asked of an answer: ROUNDS are for it, another is a factor to theirs.
+TOLERANCE_NATS = 0.03
 #: Rounds where modes are several: few draws would not tell what lies between them.
 ROUNDS_OF_SEVERAL = ((2048, 80, 0, 0.01, 0.1, 0.0), *ROUNDS[2:])
 #: Pareto k beyond which that of few weights says no more: weights of t draws are bounded.
@@ -101,16 +103,18 @@ def adapted_draws(
     shares: np.ndarray,
     size: int,
     rng: np.random.Generator,
+    tolerance: float = TOLERANCE_NATS,
 ) -> Adapted | None:
     """Pairs around (mode, precision) each, and of mixtures fitted to the draws while these do not suffice.
 
+    Rounds end early by the ``tolerance`` (nats); the last suffices at TOLERANCE_NATS, whatever was wished.
     ``log_joint`` gives log p(rows, θ) of a cloud.  About ``size`` draws in the first round; None if none of
     them is possible.  LinAlgError if a precision is not positive definite.
     """
     d, n_draws = len(modes[0][0]), 0
     q = TMixture([TDensity(a, Coordinates.from_precision(P), MIN_DEGREES + d) for a, P in modes], shares)
     found: Adapted | None = None
-    rounds = ROUNDS if len(modes) == 1 else ROUNDS_OF_SEVERAL
+    rounds, wish = ROUNDS if len(modes) == 1 else ROUNDS_OF_SEVERAL, tolerance / TOLERANCE_NATS
     for n_pairs, per_parameter, n_new, max_std, max_tail, floor in rounds:
         n = max(n_pairs, per_parameter * d, 0 if found else size // 2)
         if found:
@@ -123,6 +127,7 @@ def adapted_draws(
             return None
         n_draws += len(draws.theta)
         draws = draws._replace(std=max(draws.std, floor))
+        max_std *= max(wish, 1.0) if np.isinf(max_tail) else wish
         found = Adapted(draws, draws.std < max_std and draws.tail < max_tail, n_draws)
         if found.suffices:
             break

@@ -5,6 +5,7 @@ the model can say of itself.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -14,18 +15,19 @@ from ._answer import Answer, Declined, exact_answer
 from ._cubature import MAX_PARAMETERS, cubature_answer
 from ._log_concave import log_concave_answer
 from ._one_mode import one_mode_answer
+from ._paired_draws import TOLERANCE_NATS
 
 #: ``(model, rows, rng, size)``: an answer with about ``size`` draws, or why not, None without words.
 Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | Declined | None]
 
 
-def proposal(model: Model) -> Answers | None:
-    """The function that answers for such a model; None if it has to be annealed."""
+def proposal(model: Model, tolerance: float = TOLERANCE_NATS) -> Answers | None:
+    """The function that answers for such a model, at an error in nats; None if it has to be annealed."""
     if model.has_exact_posterior:
         return lambda model, rows, rng, size: exact_answer(model, model.sums(rows), rng, size)
     if model.is_log_concave:
-        return log_concave_answer
+        return partial(log_concave_answer, tolerance=tolerance)
     if model.n_mode_checks:
-        return one_mode_answer
+        return partial(one_mode_answer, tolerance=tolerance)
     is_small = model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS
     return cubature_answer if is_small else None

@@ -86,11 +86,15 @@ class GaussianPosterior:
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Draws of θ, (size, d)."""
         chosen, times = np.unique(systematic(Weights(self.integral.log_w).W, rng, size), return_counts=True)
-        out = []
-        for part in np.array_split(np.arange(len(chosen)), max(1, -(-size // self._batch))):
+        n_parts, ends = min(len(chosen), -(-size // self._batch)), np.cumsum(times)
+        out = np.empty((0, 0))
+        for part in np.array_split(np.arange(len(chosen)), n_parts):
             copies = np.repeat(np.arange(len(part)), times[part])
-            out.append(self._draws(self.integral.x[chosen[part]], copies, rng))
-        return rng.permutation(np.concatenate(out))
+            draws = self._draws(self.integral.x[chosen[part]], copies, rng)
+            out = out if len(out) else np.empty((size, draws.shape[1]))  # of 10⁵ levels no copy is made
+            out[ends[part[-1]] - len(draws) : ends[part[-1]]] = draws
+        rng.shuffle(out)
+        return out
 
     def _draws(self, z: np.ndarray, copies: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """θ of as many copies of each z, with effects of their own."""

@@ -77,7 +77,7 @@ class SequentialNestedSampling(OnlineSampler):
         more: in a regression on 1000 rows in chunks that double it gave 3.3 nats too many, this 0.4.
     momentum_decay : float, default=0.1
         α of the dynamics.
-    tolerance : float, default=0.01
+    remaining_mass : float, default=0.01
         Each chunk stops when what may remain is below this part of its evidence.
 
     Notes
@@ -122,7 +122,7 @@ class SequentialNestedSampling(OnlineSampler):
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "momentum_decay": [Interval(Real, 0, 1, closed="right")],
-        "tolerance": [Interval(Real, 0, 1, closed="neither")],
+        "remaining_mass": [Interval(Real, 0, 1, closed="neither")],
     }
 
     def __init__(
@@ -134,7 +134,7 @@ class SequentialNestedSampling(OnlineSampler):
         *,
         learning_rate: float = 0.01,
         momentum_decay: float = 0.1,
-        tolerance: float = 0.01,
+        remaining_mass: float = 0.01,
     ) -> None:
         self.n_live = n_live
         self.n_steps = n_steps
@@ -142,7 +142,7 @@ class SequentialNestedSampling(OnlineSampler):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.momentum_decay = momentum_decay
-        self.tolerance = tolerance
+        self.remaining_mass = remaining_mass
 
     def _init(self, model: Model, rng: np.random.Generator) -> SequentialNestedState:
         return SequentialNestedState(model.sample_prior(rng, self.n_live), 0.0, 0.0, Reservoir(None))
@@ -199,7 +199,7 @@ class SequentialNestedSampling(OnlineSampler):
         )
         kept, log_W, totals = state.theta, -np.inf, []
         ell = moves.log_likelihood(state.theta)
-        for shell in descend(state.theta, ell, moves, M // 2, self.tolerance, rng, progress):
+        for shell in descend(state.theta, ell, moves, M // 2, self.remaining_mass, rng, progress):
             kept, log_W = weighted_reservoir(kept, log_W, shell.theta, shell.log_p, rng)
             totals.append((shell.ell, shell.log_w, shell.n_live, shell.founder))
         ell, log_w, n_live, founder = (np.concatenate(part) for part in zip(*totals))

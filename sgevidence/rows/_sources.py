@@ -82,11 +82,12 @@ class RowSource:
 
     Notes
     -----
-    ``fit`` of more rows than the sampler's ``reservoir_size`` reads them once, 100 000 at a time, and keeps
-    them in a temporary file while it learns (where that has no room they are read some six times), for models whose posterior sums over the rows tell: regressions, mixtures whose components do not
-    overlap altogether, and models of one's own with one mode.  Other models, predictions and scores read the
-    columns that they need into one array.  ``partial_fit`` reads 100 000 rows at a time, and has the digits
-    of as many calls with arrays; an error or interrupt in one takes back all.
+    ``fit`` of more rows than the sampler's ``reservoir_size`` reads them once, 100 000 at a time, into a
+    temporary copy, for models whose posterior sums over the rows tell: regressions, mixtures whose components
+    do not overlap altogether, and models of one's own with one mode.  Without room for the copy the files are
+    read some eight times.  Other models, predictions and scores read the columns that they need into one
+    array.  ``partial_fit`` reads 100 000 rows at a time, and has the digits of as many calls with arrays; an
+    error or interrupt in one takes back all.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class NestedSampling(Sampler):
     n_steps : int, default=20
         Steps of the kernel before its cloud is asked whether it has forgotten its start; at most five
         times as many are made, and twice that for mixtures, whose points are moved in two ways.
-    tolerance : float, default=0.01
+    remaining_mass : float, default=0.01
         Stop when what may remain, X times the largest live likelihood, is below this part of Ẑ.
     n_replaced : int or None, default=None
         Points replaced at a time; None is half of the live points, which widens the standard error by a
@@ -50,7 +50,7 @@ class NestedSampling(Sampler):
         The sum that stands for ∫ λ dX.  With M live points log Ẑ is lower by 1/(2M) nats with the
         trapezoid and by 1/M with the lower sum: far below the standard error unless M is a handful.
     stopping : {"remainder", "term"}, default="remainder"
-        "term" is the published rule: stop when a term λ_k w_k is below ``tolerance`` times Ẑ, and add no
+        "term" is the published rule: stop when a term λ_k w_k is below ``remaining_mass`` times Ẑ, and add no
         remainder.  With many live points each term is small and it stops far too early.
 
     Notes
@@ -100,7 +100,7 @@ class NestedSampling(Sampler):
         "n_live": [Interval(Integral, 2, None, closed="left")],
         "kernel": [StrOptions({"reflection", "random_walk", "rejection"})],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "tolerance": [Interval(Real, 0, 1, closed="neither")],
+        "remaining_mass": [Interval(Real, 0, 1, closed="neither")],
         "n_replaced": [Interval(Integral, 1, None, closed="left"), None],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "momentum_decay": [Interval(Real, 0, 1, closed="right")],
@@ -114,7 +114,7 @@ class NestedSampling(Sampler):
         kernel: str = "reflection",
         n_steps: int = 20,
         *,
-        tolerance: float = 0.01,
+        remaining_mass: float = 0.01,
         n_replaced: int | None = None,
         learning_rate: float | None = None,
         momentum_decay: float = 0.1,
@@ -124,7 +124,7 @@ class NestedSampling(Sampler):
         self.n_live = n_live
         self.kernel = kernel
         self.n_steps = n_steps
-        self.tolerance = tolerance
+        self.remaining_mass = remaining_mass
         self.n_replaced = n_replaced
         self.learning_rate = learning_rate
         self.momentum_decay = momentum_decay
@@ -168,7 +168,7 @@ class NestedSampling(Sampler):
         published = self.stopping == "term"
         ell = moves.log_likelihood(theta)
         shells = list(
-            descend(theta, ell, moves, k, self.tolerance, rng, progress, published, self.quadrature)
+            descend(theta, ell, moves, k, self.remaining_mass, rng, progress, published, self.quadrature)
         )
         theta, ell, log_w, n_live, founder, ranks = (np.concatenate(part) for part in zip(*shells))
         log_Z, var, H = evidence(ell, log_w, n_live)

@@ -118,7 +118,7 @@ def descend(
     ell: np.ndarray,
     draw: Callable[..., Any],
     k: int,
-    tolerance: float,
+    remaining_mass: float,
     rng: np.random.Generator,
     progress: Progress = SILENT,
     published: bool = False,
@@ -144,11 +144,11 @@ def descend(
             )
         order = np.argsort(ell)
         theta, ell, founder = theta[order], ell[order], founder[order]
-        if published and ell[0] + log_X + np.log(-np.expm1(-1 / M)) < np.log(tolerance) + log_Z:
+        if published and ell[0] + log_X + np.log(-np.expm1(-1 / M)) < np.log(remaining_mass) + log_Z:
             return
         # points on a plateau leave together: the next draws must be above all of them
         dead = k if published else int(np.sum(ell <= ell[k - 1]))
-        if dead == M or (not published and ell[-1] + log_X < np.log(tolerance) + log_Z):
+        if dead == M or (not published and ell[-1] + log_X < np.log(remaining_mass) + log_Z):
             yield Shell(theta, ell, np.full(M, log_X - np.log(M)), np.full(M, np.inf), founder, np.empty(0))
             return
         n_live = M - np.arange(dead)

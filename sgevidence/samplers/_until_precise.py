@@ -94,7 +94,7 @@ class UntilPrecise(Parts, Sampler):
 
     Parameters
     ----------
-    target_std : float, default=0.1
+    tolerance : float, default=0.1
         Wanted standard error of the log evidence, nats.  0.1 knows a Bayes factor to a seventh.
     max_seconds : float or None, default=60.0
         No run is started that would end later, by the mean time of those before; the first is always
@@ -130,13 +130,13 @@ class UntilPrecise(Parts, Sampler):
     >>> from sgevidence import BayesianLinearRegression
     >>> from sgevidence.samplers import UntilPrecise
     >>> X = np.linspace(-1, 1, 40)[:, None]
-    >>> model = BayesianLinearRegression(noise_std=1.0, sampler=UntilPrecise(target_std=0.03), random_state=0)
+    >>> model = BayesianLinearRegression(noise_std=1.0, sampler=UntilPrecise(tolerance=0.03), random_state=0)
     >>> model.fit(X, 2 * X[:, 0]).log_evidence_std_ <= 0.03
     True
     """
 
     _parameter_constraints: dict = {
-        "target_std": [Interval(Real, 0, None, closed="neither")],
+        "tolerance": [Interval(Real, 0, None, closed="neither")],
         "max_seconds": [Interval(Real, 0, None, closed="left"), None],
         "sampler": [HasMethods(["run"])],
         "n_jobs": [Integral, None],
@@ -144,12 +144,12 @@ class UntilPrecise(Parts, Sampler):
 
     def __init__(
         self,
-        target_std: float = 0.1,
+        tolerance: float = 0.1,
         max_seconds: float | None = 60.0,
         sampler: Any = SGAIS(),  # noqa: B008  (each gets its own: see Parts)
         n_jobs: int | None = None,
     ) -> None:
-        self.target_std = target_std
+        self.tolerance = tolerance
         self.max_seconds = max_seconds
         self.sampler = self._own("sampler", sampler)
         self.n_jobs = n_jobs
@@ -169,7 +169,7 @@ class UntilPrecise(Parts, Sampler):
             progress.done(
                 f"{len(results)} runs, log evidence "
                 f"{found.log_evidence - progress.log_unit * rows.total_weight:.2f} "
-                f"± {found.log_evidence_std:.3f} nats, wanted ± {self.target_std:g}"
+                f"± {found.log_evidence_std:.3f} nats, wanted ± {self.tolerance:g}"
             )
             batch = self._runs_to_go(found, perf_counter() - start)
         return _together(results, found, rows, start).doubted(self._doubts(found, perf_counter() - start))
@@ -177,19 +177,19 @@ class UntilPrecise(Parts, Sampler):
     def _runs_to_go(self, found: Pool, seconds: float) -> int:
         """Runs of the next batch; none if the target is met or the time is up."""
         n, std = len(found.shares), found.log_evidence_std
-        if std == 0.0 or (n > 1 and std <= self.target_std):
+        if std == 0.0 or (n > 1 and std <= self.tolerance):
             return 0
-        wanted = min(max(ceil(n * (std / self.target_std) ** 2) - n, 1), n)
+        wanted = min(max(ceil(n * (std / self.tolerance) ** 2) - n, 1), n)
         if self.max_seconds is None:
             return wanted
         return max(min(wanted, int((self.max_seconds - seconds) / (seconds / n))), 0)
 
     def _doubts(self, found: Pool, seconds: float) -> list[str]:
         doubts = found.doubts("raise the sampler's max_particles and n_particles")
-        if found.log_evidence_std > self.target_std:
+        if found.log_evidence_std > self.tolerance:
             doubts.append(
                 f"the log evidence is known to {found.log_evidence_std:.2g} nats after {len(found.shares)} "
-                f"runs in {seconds:.1f} s, target_std={self.target_std:g} is not met: raise max_seconds, or "
+                f"runs in {seconds:.1f} s, tolerance={self.tolerance:g} is not met: raise max_seconds, or "
                 "the sampler's max_particles and n_particles"
             )
         elif len(found.shares) == 1 and found.log_evidence_std > 0.0:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..answers import Answers, proposal
+from ..answers import TOLERANCE_NATS, Answers, proposal
 from ..history import Rows
 from ..models import Model
 from ..transitions import HMC, Anneal, Crossing, Escort, FromProposal, ModeSearch, Proposal, State, Streams
@@ -16,25 +16,32 @@ PROPOSAL_ROW_GROWTH = 1.25
 
 
 def crossing_of(
-    model: Model, anneal: Anneal, escort: Escort | None, search: ModeSearch | None, asked: Proposal | None
+    model: Model,
+    anneal: Anneal,
+    escort: Escort | None,
+    search: ModeSearch | None,
+    asked: Proposal | None,
+    tolerance: float = TOLERANCE_NATS,
 ) -> Crossing:
-    """The ways across a chunk that a model has."""
-    way = None if asked is None else from_all_rows(model, asked, anneal.n_particles)
+    """The ways across a chunk that a model has, to an error of the log evidence in nats."""
+    way = None if asked is None else from_all_rows(model, asked, anneal.n_particles, tolerance)
     if not model.anchors_early and isinstance(anneal.move, HMC):
         return Crossing(anneal, None, search, way, anchors_early=False)
     return Crossing(anneal, escort, search, way)
 
 
-def from_all_rows(model: Model, asked: Proposal, n_particles: Callable[[float], int]) -> FromProposal:
+def from_all_rows(
+    model: Model, asked: Proposal, n_particles: Callable[[float], int], tolerance: float
+) -> FromProposal:
     """The transition that answers for all rows of a model at once."""
-    answers = answers_of(model)
+    answers = answers_of(model, tolerance)
     growth = PROPOSAL_ROW_GROWTH if answers is not None and answers is model.own_answer else np.inf
-    return FromProposal(asked.first_rows, n_particles, answers, growth)
+    return FromProposal(asked.first_rows, n_particles, answers, growth, tolerance)
 
 
-def answers_of(model: Model) -> Answers | None:
+def answers_of(model: Model, tolerance: float = TOLERANCE_NATS) -> Answers | None:
     """The function that answers for a model; None if it has to be annealed."""
-    return proposal(model) or model.own_answer
+    return proposal(model, tolerance) or model.own_answer
 
 
 def first_state(

@@ -1,7 +1,7 @@
 """How a cloud crosses from one posterior to the next, and how particles move on the way."""
 
 from ._anneal import Anneal, Annealed, Reweight, Rung, Weighed
-from ._answer_cloud import without_history
+from ._answer_cloud import PriorCloud, without_history
 from ._base import (
     Adaptation,
     Answered,
@@ -36,6 +36,7 @@ __all__ = [
     "Climbs",
     "TwoSidedEscort",
     "ConstrainedMoves",
+    "PriorCloud",
     "Crossing",
     "Escort",
     "Escorted",

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
-from ..answers import Answer, Answers, Declined
+from ..answers import TOLERANCE_NATS, Answer, Answers, Declined
 from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
@@ -37,9 +37,9 @@ UNANNEALED_PARAMETERS = 80
 #: in a new direction makes the posterior narrower by orders of magnitude, and a map that carried particles to
 #: it was 0.15 to 0.25 nats too high at a claimed 0.05; to ask takes some hundredths of a second.
 FEW_ROWS = 50
-#: Standard error, nats, beyond which all rows of a posterior with one mode are looked at again, and their
-#: growth since: all looks at 10⁵ rows cost fifty times the last one.
-KEPT_STD, KEPT_GROWTH = 0.01, 1.02
+#: Growth of the rows from which those of a posterior with one mode are looked at again, where particles know
+#: less than the tolerance: all looks at 10⁵ rows cost fifty times the last one.
+KEPT_GROWTH = 1.02
 
 
 class Proposal(BaseEstimator):
@@ -102,6 +102,7 @@ class FromProposal(NamedTuple):
     n_particles: Callable[[float], int]  #: M after rows of this total weight
     answers: Answers | None  #: the function that answers for the model; None where there is none
     first_after: float = np.inf
+    tolerance: float = TOLERANCE_NATS  #: standard error, nats, up to which particles are carried along
 
     @staticmethod
     def is_closed_form(model: Model) -> bool:
@@ -130,7 +131,11 @@ class FromProposal(NamedTuple):
     def knows_more(self, state: State, path: Path) -> bool:
         """Whether it should be asked of rows that particles have just crossed and know little of."""
         most = (
-            CARRIED_STD_NATS if self.first_after < np.inf else KEPT_STD if path.model.has_one_mode else np.inf
+            CARRIED_STD_NATS
+            if self.first_after < np.inf
+            else self.tolerance
+            if path.model.has_one_mode
+            else np.inf
         )
         return state.log_evidence_std > most and state.adaptation.asked < path.n and self.applies(state, path)
 

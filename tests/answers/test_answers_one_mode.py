@@ -163,7 +163,7 @@ def test_a_posterior_that_is_far_from_its_mode_is_covered(seed):
 
 
 def test_the_line_of_progress_says_why_it_is_annealed(monkeypatch, capsys):
-    monkeypatch.setattr(_one_mode, "_answer", lambda *arguments: Declined("because of a test"))
+    monkeypatch.setattr(_one_mode, "_answer", lambda *arguments, tolerance: Declined("because of a test"))
     _, rows = skewed(Gamma(), 12)
     BayesianGLM("gamma", sampler=SGAIS(30, max_particles=30), verbose=True, random_state=0).fit(
         rows.X, rows.y

@@ -180,6 +180,18 @@ def test_known_and_conjugate_noise(frame):
         assert abs(nearly.log_evidence_ - plain.log_evidence_) < 0.05
 
 
+def test_many_levels_are_drawn_one_point_at_a_time(frame, monkeypatch):
+    """From 10⁵ levels a batch has one point, and there are fewer points than draws."""
+    frame = frame.assign(y=frame["days"] + np.random.default_rng(1).standard_normal(90))
+    every = fitted(frame, [Group("subject")], ["days", "subject"])
+    monkeypatch.setattr("sgevidence.effects._closed_form.BATCH_OF_LEVELS", 1)
+    single = fitted(frame, [Group("subject")], ["days", "subject"])
+    assert single.log_evidence_ == pytest.approx(every.log_evidence_, abs=1e-8)
+    spread = every.particles_.std(axis=0) * len(every.particles_) ** -0.5
+    assert single.particles_.shape == every.particles_.shape
+    assert np.all(np.abs(single.particles_.mean(axis=0) - every.particles_.mean(axis=0)) < 6 * spread)
+
+
 @pytest.mark.parametrize(
     "formula, terms, columns",
     [

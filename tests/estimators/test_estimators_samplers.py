@@ -178,7 +178,7 @@ def test_an_interrupt_changes_nothing(name, monkeypatch):
 
 @every
 def test_wrong_parameters_are_refused_and_nothing_changes(name):
-    size = "n_live" if "nested" in name else "target_std" if "until" in name else "n_particles"
+    size = "n_live" if "nested" in name else "tolerance" if "until" in name else "n_particles"
     est = linear(name).set_params(**{f"sampler__{size}": 0})
     with pytest.raises(ValueError, match=f"'{size}' parameter of {type(est.sampler).__name__}"):
         est.fit(X, Y)

@@ -99,7 +99,7 @@ def check_pair(a, b):
 def test_rejection_agrees_with_reflection(rng, n):
     """Conference paper, Fig. A1: nine parameters; rejection needs e^H prior draws a point."""
     model, rows = MixtureModel(3, 1), mixture_rows(n)
-    settings = dict(n_live=100, tolerance=0.5)  # the live points at the end are counted
+    settings = dict(n_live=100, remaining_mass=0.5)  # the live points at the end are counted
     rejection = NestedSampling(kernel="rejection", **settings).run(model, rows, rng)
     check_pair(NestedSampling(**settings).run(model, rows, rng), rejection)
 

@@ -23,7 +23,7 @@ def test_particles_alone_may_have_lost_groups(sampler, rng):
     assert any("MixtureEvidence()" in words for words in model.warnings_)
 
 
-@pytest.mark.parametrize("sampler", [None, SGAIS(), MixtureEvidence(), UntilPrecise(target_std=0.5)])
+@pytest.mark.parametrize("sampler", [None, SGAIS(), MixtureEvidence(), UntilPrecise(tolerance=0.5)])
 def test_strata_are_not_doubted(sampler, rng):
     assert BayesianGMM(2, sampler=sampler, random_state=0).fit(rng.normal(size=(30, 1))).warnings_ == []
 

@@ -42,7 +42,7 @@ def check_coverage(z):
 
 def test_reported_error_covers(rng):
     """50 seeds on a line."""
-    sampler = NestedSampling(n_live=60, kernel="rejection", tolerance=0.1)
+    sampler = NestedSampling(n_live=60, kernel="rejection", remaining_mass=0.1)
     check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))
 
 
@@ -76,14 +76,14 @@ MUTANTS = {
 def test_broken_accounting_is_caught(rng, monkeypatch, right, wrong, tolerance):
     """A remainder of half the evidence shows whether it is added."""
     monkeypatch.setattr(_nested, "descend", broken(_shells.descend, right, wrong))
-    sampler = NestedSampling(n_live=60, kernel="rejection", tolerance=tolerance)
+    sampler = NestedSampling(n_live=60, kernel="rejection", remaining_mass=tolerance)
     with pytest.raises(AssertionError, match="claim"):
         check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))
 
 
 def test_the_quadrature_is_that_of_the_sampler():
     """One at a time, the same draws: but for the remainder, log (1 + q)/2 and log q apart, q = e^{−1/M}."""
-    sampler = NestedSampling(n_live=20, n_replaced=1, kernel="rejection", tolerance=0.05)
+    sampler = NestedSampling(n_live=20, n_replaced=1, kernel="rejection", remaining_mass=0.05)
     upper, trapezoid, lower = (
         NestedSampling(**sampler.get_params() | {"quadrature": rule})
         .run(LINE, ROWS, np.random.default_rng(3))
@@ -96,7 +96,7 @@ def test_the_quadrature_is_that_of_the_sampler():
 
 
 def test_remainder_makes_the_tolerance_harmless(rng):
-    sampler = NestedSampling(n_live=60, kernel="rejection", tolerance=0.5)
+    sampler = NestedSampling(n_live=60, kernel="rejection", remaining_mass=0.5)
     check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))
 
 
@@ -113,7 +113,7 @@ def test_moves_agree_with_rejection(rng, kernel):
     """Conference paper, Fig. A1: a mixture with nine parameters, here at 10 rows."""
     x = np.r_[rng.normal(-2, 0.5, 6), rng.normal(1, 1, 4)][:, None]
     model, rows = MixtureModel(3, 1), Rows.of(x)
-    exact = NestedSampling(n_live=100, kernel="rejection", tolerance=0.1).run(model, rows, rng)
+    exact = NestedSampling(n_live=100, kernel="rejection", remaining_mass=0.1).run(model, rows, rng)
     moved = NestedSampling(n_live=200, kernel=kernel, n_steps=5).run(model, rows, rng)
     error = np.hypot(exact.log_evidence_std, moved.log_evidence_std)
     assert abs(exact.log_evidence - moved.log_evidence) < 3.5 * error

@@ -51,7 +51,7 @@ def run(rng, sampler=None, **params):
 
 
 def check_target_and_cover(rng, size=120):
-    results = [run(rng, target_std=0.1, max_seconds=None) for _ in range(size)]
+    results = [run(rng, tolerance=0.1, max_seconds=None) for _ in range(size)]
     std = np.array([r.log_evidence_std for r in results])
     assert np.all(std <= 0.1)
     z = (np.array([r.log_evidence for r in results]) + 10.0) / std
@@ -69,8 +69,8 @@ def test_the_target_is_met_and_the_error_covers(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("std <= self.target_std", "std <= 2 * self.target_std"),
-        ("ceil(n * (std / self.target_std) ** 2) - n", "ceil(n * (std / self.target_std) ** 4)"),
+        ("std <= self.tolerance", "std <= 2 * self.tolerance"),
+        ("ceil(n * (std / self.tolerance) ** 2) - n", "ceil(n * (std / self.tolerance) ** 4)"),
     ],
 )
 def test_a_run_that_stops_wrongly_is_seen(right, wrong, rng, monkeypatch):
@@ -80,7 +80,7 @@ def test_a_run_that_stops_wrongly_is_seen(right, wrong, rng, monkeypatch):
 
 
 def test_runs_are_pooled_by_their_evidence(rng):
-    result = run(rng, target_std=0.25, max_seconds=None)
+    result = run(rng, tolerance=0.25, max_seconds=None)
     log_Z = result.theta[::4, 0]
     assert result.diagnostics["n_runs"] == len(log_Z) >= 2
     assert result.log_evidence == pytest.approx(np.log(np.mean(np.exp(log_Z))))
@@ -91,7 +91,7 @@ def test_runs_are_pooled_by_their_evidence(rng):
 
 def test_time_ends_it_and_it_says_so(rng):
     start = perf_counter()
-    with pytest.warns(EvidenceWarning, match=r"after \d+ runs in 0\.\d s, target_std=0.001 is not met"):
+    with pytest.warns(EvidenceWarning, match=r"after \d+ runs in 0\.\d s, tolerance=0.001 is not met"):
         result = UntilPrecise(1e-3, max_seconds=0.5, sampler=Lottery(seconds=0.02)).run(None, ROWS, rng)
     assert perf_counter() - start < 0.8  # another machine's hiccups
     assert 3 <= result.diagnostics["n_runs"] <= 26
@@ -139,7 +139,7 @@ def linear_rows(rng, n=60):
 
 def test_in_an_estimator_a_search_and_a_comparison(rng):
     X, y = linear_rows(rng)
-    sampler = UntilPrecise(target_std=0.02, sampler=SGAIS(n_particles=100, max_particles=300, proposal=None))
+    sampler = UntilPrecise(tolerance=0.02, sampler=SGAIS(n_particles=100, max_particles=300, proposal=None))
     model = BayesianLinearRegression(1.0, sampler=sampler, random_state=0, standardize=False).fit(X, y)
     exact = BayesianLinearRegression(1.0, sampler=Exact(), standardize=False).fit(X, y)
     assert model.log_evidence_std_ <= 0.02
@@ -152,7 +152,7 @@ def test_in_an_estimator_a_search_and_a_comparison(rng):
     assert table["log_evidence_std"]["pooled"] <= 0.02
     average = EvidenceModelAverager([("pooled", clone(model)), ("exact", exact)], random_state=1).fit(X, y)
     assert average.log_evidence_std_ <= 0.02
-    again = clone(model).set_params(sampler__sampler__n_particles=50, sampler__target_std=10.0).fit(X, y)
+    again = clone(model).set_params(sampler__sampler__n_particles=50, sampler__tolerance=10.0).fit(X, y)
     assert again.diagnostics_["n_runs"] == 2 and UntilPrecise().sampler.n_particles == 100
 
 
@@ -167,7 +167,7 @@ def test_the_result_does_not_depend_on_n_jobs():
 
 
 @pytest.mark.parametrize(
-    "wrong", [dict(target_std=0.0), dict(max_seconds=-1), dict(sampler=3), dict(n_jobs=1.5)]
+    "wrong", [dict(tolerance=0.0), dict(max_seconds=-1), dict(sampler=3), dict(n_jobs=1.5)]
 )
 def test_bad_parameters(wrong, rng):
     with pytest.raises(ValueError, match=next(iter(wrong))):

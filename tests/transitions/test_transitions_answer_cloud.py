@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import BayesianLinearRegression, load, save
+from sgevidence import SGAIS, BayesianLinearRegression, load, save
 from sgevidence.answers import exact_answer
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
 from sgevidence.models._linear_posterior import UnknownNoise
-from sgevidence.transitions._answer_cloud import ExactCloud, exact_cloud
+from sgevidence.particles import Cloud
+from sgevidence.transitions._answer_cloud import ExactCloud, PriorCloud, exact_cloud
 
 
 def sums_of(model, n=40, seed=0):
@@ -81,3 +82,24 @@ def test_a_posterior_without_nodes_is_drawn_from_at_once(rng):
     model = MixtureModel(1, 2)
     cloud = exact_cloud(model, model.sums(Rows.of(rng.standard_normal((20, 2)))), rng, 50)
     assert not isinstance(cloud, ExactCloud) and cloud.theta.shape == (50, 5)
+
+
+MODEL = LinearModel(3, noise_std=1.0)
+
+
+def test_the_prior_is_drawn_when_it_is_asked_for_and_as_it_was():
+    eager = Cloud.planted(MODEL.sample_prior(np.random.default_rng(5), 40))
+    prior = PriorCloud(MODEL, np.random.default_rng(5), 40)
+    for cloud in (prior, pickle.loads(pickle.dumps(prior)), copy.deepcopy(prior)):
+        assert "planted" not in vars(cloud) and cloud.M == 40
+        assert cloud.log_evidence == eager.log_evidence
+        assert cloud.log_evidence_std == eager.log_evidence_std
+        assert np.array_equal(cloud.theta, eager.theta) and "planted" in vars(cloud)
+        assert np.array_equal(cloud._replace(log_Z=1.0).theta, eager.theta)
+    assert "planted" not in vars(pickle.loads(pickle.dumps(prior)))
+
+
+def test_a_closed_form_draws_nothing_from_its_prior(rng, monkeypatch):
+    monkeypatch.setattr(LinearModel, "sample_prior", never)
+    rows = Rows.of(rng.standard_normal((20, MODEL.n_features)), rng.standard_normal(20))
+    assert SGAIS().run(MODEL, rows, rng).log_evidence == MODEL.exact_log_evidence(rows)

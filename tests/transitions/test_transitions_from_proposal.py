@@ -52,7 +52,7 @@ def test_what_is_no_closed_form_is_asked_when_the_rows_have_doubled(rng, monkeyp
         asked.append(len(rows))
         return None
 
-    monkeypatch.setattr(_ways, "proposal", lambda model: answers)
+    monkeypatch.setattr(_ways, "proposal", lambda model, tolerance: answers)
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=200)
     state, _ = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows[:100], rng)
@@ -79,10 +79,10 @@ def test_a_density_that_declines_few_rows_is_asked_by_the_next_one(seed):
     assert abs(model.log_evidence_ - whole.log_evidence_) < 4 * bar
 
 
-def counts_in_chunks(rng):
+def counts_in_chunks(rng, tolerance):
     X = rng.standard_normal((900, 3))
     y = rng.poisson(np.exp(0.5 * X[:, 0] + 0.2)).astype(float)
-    model = BayesianGLM("poisson", random_state=0)
+    model = BayesianGLM("poisson", sampler=SGAIS(tolerance=tolerance), random_state=0)
     for start in range(0, 900, 100):
         model.partial_fit(X[start : start + 100], y[start : start + 100])
     whole = BayesianGLM("poisson", random_state=1, units=model.units_).fit(X, y)
@@ -92,10 +92,8 @@ def counts_in_chunks(rng):
     return model.evidence_path_
 
 
-def test_one_mode_is_looked_at_again_where_particles_know_less(rng, monkeypatch):
-    kept = counts_in_chunks(np.random.default_rng(0))
-    monkeypatch.setattr(_from_proposal, "KEPT_STD", np.inf)
-    carried = counts_in_chunks(np.random.default_rng(0))
+def test_one_mode_is_looked_at_again_where_particles_know_less():
+    kept, carried = (counts_in_chunks(np.random.default_rng(0), tolerance) for tolerance in (0.01, 1e9))
     assert np.median(kept["log_evidence_std"]) < 0.01 < carried["log_evidence_std"][-1]
     assert kept["n_proposals"].sum() > carried["n_proposals"].sum()
 
@@ -131,7 +129,7 @@ def as_a_mixture(monkeypatch):
     """The linear model as if it were a mixture whose components are known, without a closed form."""
     asked = []
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
-    monkeypatch.setattr(_ways, "proposal", lambda model: None)
+    monkeypatch.setattr(_ways, "proposal", lambda model, tolerance: None)
     monkeypatch.setattr(LinearModel, "own_answer", staticmethod(closed_form(asked)))
     monkeypatch.setattr(_ways, "affordable_rows", lambda model, rows: 0)
     return asked
