@@ -3,7 +3,7 @@
 from ._answer import effects_answer
 from ._b_spline import BSpline
 from ._coding import CODE, Coding, Columns
-from ._columns import column_names
+from ._columns import column_names, level_words
 from ._factor import Factor, contrasts
 from ._formula import Formula, resolved, response_of
 from ._gaussian import LevelSums
@@ -15,7 +15,7 @@ from ._model import EffectsModel
 from ._monotone import Monotone
 from ._names import divisors, fixed_effects, group_effects
 from ._relaid import ColumnMaps, relaid
-from ._smooth import Smooth
+from ._smooth import Cycle, Smooth
 from ._sub_formulas import MAX_FORMULAS, formula_terms, hereditary, sub_formulas
 from ._terms import with_scales
 
@@ -26,6 +26,7 @@ __all__ = [
     "BSpline",
     "Block",
     "Coding",
+    "Cycle",
     "ColumnMaps",
     "Columns",
     "EffectsModel",
@@ -50,6 +51,7 @@ __all__ = [
     "is_covariate",
     "hereditary",
     "jzs_block",
+    "level_words",
     "products",
     "relaid",
     "resolved",

@@ -22,6 +22,7 @@ from ._group import Group
 from ._interaction import Interaction
 from ._monotone import Monotone
 from ._smooth import Smooth
+from ._terms import parts
 from ._text_columns import has_levels
 
 #: Functions that a formula may call.
@@ -69,14 +70,14 @@ def resolved(text: str, X: Any) -> Formula:
             groups.setdefault(key, []).append(effect)
             used += [*names, *([] if effect is None else [effect])]
         else:
-            parts = [reader.part(part) for part in term.components]
-            used += [getattr(part, "column", part) for part in parts]
-            if len(parts) == 1 and not isinstance(parts[0], CURVES | Factor):
-                linear.append(parts[0])
-            elif len(parts) == 1:
-                terms.append(parts[0])
-            elif not any(isinstance(part, CURVES) for part in parts):
-                terms.append(Interaction(*parts))
+            made = [reader.part(part) for part in term.components]
+            used += [name for part in made for name in columns_of(part)]
+            if len(made) == 1 and not isinstance(made[0], CURVES | Factor):
+                linear.append(made[0])
+            elif len(made) == 1:
+                terms.append(made[0])
+            elif not any(isinstance(part, CURVES) for part in made):
+                terms.append(Interaction(*made))
             else:
                 raise ValueError(f"{text!r}: interactions are of columns and factors, not {term}")
     for key, effects in groups.items():
@@ -84,6 +85,7 @@ def resolved(text: str, X: Any) -> Formula:
         group = Group(key if len(key) > 1 else key[0], by=slopes or None, intercept=None in effects)
         n_parts = tree.n_parts(tuple(map(name_words, key)))
         terms.append(group._replace(correlated=n_parts < 2))
+    lines_of_curves(text, terms, reader)
     columns, response = dict.fromkeys(str(getattr(name, "column", name)) for name in used), response_of(text)
     if response in columns:
         raise ValueError(f"{text!r} has its response {response!r} on the right, too")
@@ -121,6 +123,35 @@ class _Reader(NamedTuple):
         if len(parts) != 1 or isinstance(parts[0], CURVES | Factor):
             raise ValueError(f"slopes of a group are of columns of numbers, not of {effect_words(term)}")
         return parts[0]
+
+
+def columns_of(part: Any) -> list[Any]:
+    """Names of the columns that a part of a formula is made of."""
+    by = getattr(part, "by", None)
+    return [getattr(part, "column", part), *([] if by is None else [by])]
+
+
+def lines_of_curves(text: str, terms: list[Any], reader: _Reader) -> None:
+    """Add the line of each level that has a curve of its own, as the line of all comes with a curve."""
+    for curve in [term for term in terms if isinstance(term, Smooth) and term.by is not None]:
+        column(reader.X, curve.by)  # refuses one that X does not have
+        is_cyclic, groups = curve.period is not None, [term for term in terms if isinstance(term, Group)]
+        if group := next((one for one in groups if one.column == curve.by), None):
+            if not is_cyclic and curve.column not in group.slopes:
+                terms[terms.index(group)] = group._replace(by=(*group.slopes, curve.column))
+            continue
+        made_of = [parts(term) for term in terms if not isinstance(term, Group)]
+        factors = [one for some in made_of for one in some if isinstance(one, Factor)]
+        own = next((one for one in factors if one.column == curve.by), None)
+        if own is None and not has_levels(reader.X, curve.by, reader.doubts):
+            raise ValueError(
+                f"{text!r}: by={curve.by} of {curve.name} is a column of numbers: write C({curve.by}) + "
+                f"{curve.name} for a factor, (1 | {curve.by}) + {curve.name} for a group"
+            )
+        own = Factor(curve.by) if own is None else own
+        lines = [own] if is_cyclic else [own, Interaction(curve.column, own)]
+        known = [set(some) for some in made_of]
+        terms += [term for term in lines if set(parts(term)) not in known]
 
 
 def _name(part: Any, what: str) -> str:

@@ -119,12 +119,18 @@ def hereditary(terms: Iterable, needs: Mapping[Any, set]) -> list[tuple]:
 
 
 def lower(components: list) -> set[tuple[str, ...]]:
-    """Main effects and interactions within an interaction, and the line of a curve."""
+    """Main effects and interactions within an interaction, and the lines of a curve."""
     names = sorted(component_words(part) for part in components)
     if len(names) > 1:
         return {some for k in range(1, len(names)) for some in combinations(names, k)}
     call = getattr(components[0], "call", None)
-    return {(name_words(call.args[0].name),)} if call is not None and call.callee == "s" else set()
+    if call is None or call.callee != "s":
+        return set()
+    x, by = name_words(call.args[0].name), getattr(call.kwargs.get("by"), "name", None)
+    lines = set() if "period" in call.kwargs else {(x,)}
+    if by is not None:
+        lines |= {(name_words(by),)} | ({tuple(sorted([x, name_words(by)]))} if lines else set())
+    return lines
 
 
 def _nested(key: str, effects: list[str], independent: bool) -> list[str]:

@@ -13,7 +13,7 @@ from ..rows import column_indices, validated
 from ..units import LINK_SCALE, CodedUnits, Fold, Units, fold_of_numbers
 from ._base import EvidenceEstimator
 from ._conditional import ConditionalEstimator
-from ._effects import effects_table, variance_shares
+from ._effects import effects_table, rough_curve, variance_shares
 from ._reporting import PosteriorReports
 from ._response import target_in
 from ._terms import (
@@ -110,6 +110,12 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         "standardize": ["boolean"],
         "units": [Units, None],
     }
+
+    def _judge(self, rows: Rows, starts: bool) -> None:
+        super()._judge(rows, starts)
+        words = rough_curve(self) if self._has_terms else None
+        if words is not None and words not in self._doubts:
+            self._doubt(words)
 
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
