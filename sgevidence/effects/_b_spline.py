@@ -63,7 +63,7 @@ class BSpline(NamedTuple):
     @property
     def name(self) -> str:
         """As a formula writes it."""
-        options = {"df": self.df} if self.df is not None else {}
+        options: dict[str, Any] = {"df": self.df} if self.df is not None else {}
         options |= {"degree": self.degree} if self.degree != 3 else {}
         options |= {"knots": f"c({', '.join(map(str, self.knots))})"} if self.knots is not None else {}
         return f"bs({', '.join([str(self.column), *(f'{key}={value}' for key, value in options.items())])})"

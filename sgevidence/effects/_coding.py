@@ -55,7 +55,7 @@ class Columns(NamedTuple):
         by = [term.by for term in terms if isinstance(term, Smooth) and term.by is not None]
         factors |= {name: Factor(name) for name in by if name not in {*factors, *groups}}
         named = {name for key in [*factors, *groups] for name in (key if isinstance(key, tuple) else (key,))}
-        as_given = tuple(dict.fromkeys(term.column for term in terms if is_as_given(term)))
+        as_given = tuple(dict.fromkeys(term.column for term in filter(is_as_given, terms)))  # type: ignore[union-attr]
         asked = [name for name in column_names(X) if name not in {*named, *as_given}]
         linear = list(asked if columns is None else columns)
         for term in terms:

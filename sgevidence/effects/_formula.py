@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ._b_spline import BSpline
 from ._columns import TRANSFORMS, Transformed, column
 from ._factor import Factor
-from ._formula_terms import Call, term_of
+from ._formula_terms import Call, constant, term_of
 from ._formula_tree import component_words, effect_words, name_words, parsed
 from ._group import Group
 from ._interaction import Interaction
@@ -108,7 +108,9 @@ class _Reader(NamedTuple):
         if call.callee not in FUNCTIONS:
             raise ValueError(f"{part.name} is none of the functions of a formula, {', '.join(FUNCTIONS)}")
         if not call.args or not hasattr(call.args[0], "name"):
-            raise ValueError(f"{part.name}: the argument must be the name of a column")
+            is_text = call.args and isinstance(constant(call.args[0]), str)
+            hint = ", and what is in quotes is a text: write its name alone, in backticks if it has spaces"
+            raise ValueError(f"{part.name}: the argument must be the name of a column{hint * bool(is_text)}")
         name = call.args[0].name
         column(self.X, name)  # refuses one that X does not have
         given = Call(component_words(part), call.callee, name, call.args[1:], call.kwargs)

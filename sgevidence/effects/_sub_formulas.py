@@ -127,10 +127,11 @@ def lower(components: list) -> set[tuple[str, ...]]:
     if call is None or call.callee != "s":
         return set()
     x, by = name_words(call.args[0].name), getattr(call.kwargs.get("by"), "name", None)
-    lines = set() if "period" in call.kwargs else {(x,)}
-    if by is not None:
-        lines |= {(name_words(by),)} | ({tuple(sorted([x, name_words(by)]))} if lines else set())
-    return lines
+    of_all: list[tuple[str, ...]] = [] if "period" in call.kwargs else [(x,)]
+    if by is None:
+        return set(of_all)
+    of_levels = [tuple(sorted([*line, name_words(by)])) for line in ((), *of_all)]
+    return {*of_all, *of_levels}
 
 
 def _nested(key: str, effects: list[str], independent: bool) -> list[str]:

@@ -25,9 +25,6 @@ from ._terms import terms_of
 
 #: Draws of which curves and shares of variance are made, and points of a curve.
 N_CURVE_DRAWS, N_CURVE_POINTS = 400, 120
-#: Share of a curve's effects that the rows decide, beyond which it asks for more splines: on mcycle of R it
-#: is 0.71 of k = 10, 22 nats too few, 0.65 of k = 15, 0.9 nats, and 0.52 of k = 20, 0.1 nats.
-MAX_DECIDED_SHARE = 0.6
 
 
 def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
@@ -122,26 +119,6 @@ def curves_of_levels(model: Any, term: Smooth, x: np.ndarray, theta: np.ndarray)
 def has_lines(product: Interaction, curve: Smooth) -> bool:
     """Whether a product has the lines of the levels of a curve."""
     return {getattr(part, "column", part) for part in product} == {curve.column, curve.by}
-
-
-def rough_curve(model: Any) -> str | None:
-    """A sentence on a curve that asks for more splines than it has; None without one."""
-    if not any(isinstance(term, Smooth) for term in terms_of(model)):
-        return None
-    W, layout = model.particle_weights_, model._model.layout
-    for term, v in zip(model._units.coding.block_terms, layout.split(model.particles_)[1]):
-        if not isinstance(term, Smooth):
-            continue
-        v = v.reshape(len(v), -1)
-        # their prior variance is one
-        decided = 1 - np.mean(W @ v**2 - (W @ v) ** 2)
-        if decided > MAX_DECIDED_SHARE:
-            remedy = "more knots" if term.knots else f"k={2 * term.n_basis}, which is n_basis= of Smooth"
-            return (
-                f"{term.name} is as rough as its splines allow, and a rougher curve may have more evidence: "
-                f"give {remedy}"
-            )
-    return None
 
 
 def variance_shares(model: Any, X: np.ndarray) -> Any:

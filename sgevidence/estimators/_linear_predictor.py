@@ -13,9 +13,10 @@ from ..rows import column_indices, validated
 from ..units import LINK_SCALE, CodedUnits, Fold, Units, fold_of_numbers
 from ._base import EvidenceEstimator
 from ._conditional import ConditionalEstimator
-from ._effects import effects_table, rough_curve, variance_shares
+from ._effects import effects_table, variance_shares
 from ._reporting import PosteriorReports
 from ._response import target_in
+from ._roughness import rough_curve
 from ._terms import (
     coded,
     learn_new_levels,
@@ -113,7 +114,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
     def _judge(self, rows: Rows, starts: bool) -> None:
         super()._judge(rows, starts)
-        words = rough_curve(self) if self._has_terms else None
+        words = rough_curve(self, rows) if self._has_terms else None
         if words is not None and words not in self._doubts:
             self._doubt(words)
 

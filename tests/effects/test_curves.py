@@ -52,11 +52,11 @@ def check_evidence(formula, seed=0):
     assert abs(model.log_evidence_ - expected) < 4 * np.hypot(error, model.log_evidence_std_) < 0.3
 
 
-BY_LEVEL = 'y ~ s(x, by=g, k=6) + s(month, bs="cc", period=12, k=4)'
+BY_LEVEL = 'y ~ s(x, by=g, k=6) + s(month, bs="cc", period=12, k=5)'
 
 
 @pytest.mark.parametrize(
-    "formula", [BY_LEVEL, 'y ~ x + (1 | who) + s(month, bs="cc", period=12, by=who, k=4)']
+    "formula", [BY_LEVEL, 'y ~ x + (1 | who) + s(month, bs="cc", period=12, by=who, k=5)']
 )
 def test_the_evidence_is_that_of_dense_covariances(formula):
     check_evidence(formula)
@@ -75,6 +75,7 @@ def test_curves_of_levels_that_are_one_curve_would_be_seen(monkeypatch):
     assert abs(fit("y ~ s(x, by=g, k=6)", frame).log_evidence_ - right) > 1
 
 
+@pytest.mark.slow
 def test_levels_with_the_same_curve_have_more_evidence_for_one_curve():
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"x": rng.uniform(0, 6, 150), "g": rng.choice(list("abc"), 150)})
@@ -149,7 +150,7 @@ def test_knots_are_in_the_unit_of_the_column():
     assert given.log_evidence_ == pytest.approx(fit("y ~ bs(x, knots=c(43, 46))", frame).log_evidence_)
 
 
-# -- invariances, streams, predictions ------------------------------------------------------------------------
+# -- invariances, streams, predictions -----------------------------------------------------------------------
 
 SAME = {
     "rows": lambda f: f.sample(frac=1, random_state=1),
@@ -158,11 +159,11 @@ SAME = {
     "months": lambda f: f.assign(month=(5 - f["month"]) % 12),
 }
 FORMULAS = [
-    "y ~ s(x, by=g)",
-    "y ~ s(x) + s(x, by=g)",
     'y ~ s(month, bs="cc", period=12) + g',
-    'y ~ s(x, bs="cr") + s(month, period=12, by=g)',
-    "y ~ (1 | who) + s(x, by=who, k=6)",
+    pytest.param("y ~ s(x, by=g)", marks=pytest.mark.slow),
+    pytest.param("y ~ s(x) + s(x, by=g)", marks=pytest.mark.slow),
+    pytest.param('y ~ s(x, bs="cr") + s(month, period=12, by=g)', marks=pytest.mark.slow),
+    pytest.param("y ~ (1 | who) + s(x, by=who, k=6)", marks=pytest.mark.slow),
 ]
 
 
@@ -177,6 +178,7 @@ def test_orders_units_and_origins_are_nothing(formula):
         assert error < 0.06
 
 
+@pytest.mark.slow
 def test_the_order_of_terms_is_nothing():
     frame = frame_of()
     one, other = (
@@ -201,6 +203,7 @@ def test_a_stream_of_cyclic_curves_is_exact_and_learns_levels():
     assert (part.predict(new, return_std=True)[1] > part.predict(frame[:2], return_std=True)[1]).all()
 
 
+@pytest.mark.slow
 def test_a_stream_of_curves_of_levels_is_near_the_fit():
     frame = frame_of(2, 180)
     whole = fit("y ~ s(x, by=g)", frame)
@@ -214,7 +217,7 @@ def test_a_stream_of_curves_of_levels_is_near_the_fit():
 def test_curves_are_predicted_and_drawn():
     frame = frame_of(3, 150)
     model = fit("y ~ s(x, by=g) + s(month, period=12)", frame)
-    assert np.corrcoef(model.predict(frame), frame["y"])[0, 1] > 0.9
+    assert np.corrcoef(model.predict(frame), frame["y"])[0, 1] > 0.8
     assert set(model.effects_["term"]) == {"g", "x:g"}
     rows = pd.DataFrame({"x": [41.0, 44.0, 47.0], "g": "b", "month": 1})
     drawn = SmoothDisplay.from_estimator(model, column="x | b")
@@ -265,12 +268,24 @@ def test_a_curve_that_asks_for_more_splines_is_doubted():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"x": rng.uniform(0, 1, 300)})
     frame["y"] = np.sin(30 * frame["x"]) + 0.5 * rng.standard_normal(300)
-    with pytest.warns(EvidenceWarning, match=r"s\(x\) is as rough as its splines allow, .*: give k=20"):
+    with pytest.warns(
+        EvidenceWarning, match=r"residuals of neighbouring values of x are alike: .* give k=20"
+    ):
         few = fit("y ~ s(x, k=10)", frame)
+    with pytest.warns(EvidenceWarning, match=r"s\(x\) is as rough as its splines allow: .* give k=40"):
+        fit("y ~ s(x)", frame)
     many = fit("y ~ s(x, k=40)", frame)
     assert many.log_evidence_ > few.log_evidence_ + 50 and not many.warnings_
     for y in (frame["x"], np.sin(4 * frame["x"])):
         assert not fit("y ~ s(x)", frame.assign(y=y + 0.5 * rng.standard_normal(300))).warnings_
+    weeks = frame.assign(week=7 * frame["x"], y=np.sign(np.sin(40 * np.pi * frame["x"])))
+    with pytest.warns(EvidenceWarning, match=r"neighbouring values of week"):
+        fit("y ~ s(week, period=7, k=6)", weeks)
+    counts = frame.assign(c=rng.poisson(np.exp(1 + np.sin(40 * frame["x"]))))
+    with pytest.warns(EvidenceWarning, match="give k=20"):
+        BayesianGLM("poisson", formula="c ~ s(x, k=10)", random_state=0).fit(counts)
+    with pytest.warns(EvidenceWarning, match="more knots"):
+        fit('y ~ s(x, bs="bs", knots=c(0.5))', frame)
 
 
 @pytest.mark.parametrize(
