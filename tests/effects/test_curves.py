@@ -62,9 +62,16 @@ def test_the_evidence_is_that_of_dense_covariances(formula):
     check_evidence(formula)
 
 
+def signed_curves(signs):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"x": rng.uniform(0, 6, 150), "g": rng.choice(list("abc"), 150)})
+    sign = frame["g"].map(dict(zip("abc", signs)))
+    return frame.assign(y=sign * np.sin(2 * frame["x"]) + 0.4 * rng.standard_normal(150))
+
+
 def test_curves_of_levels_that_are_one_curve_would_be_seen(monkeypatch):
     """Every level has its own effects in the covariances by hand, whatever the layout has."""
-    frame = frame_of(1)
+    frame = signed_curves([1.0, -1.0, 0.0])
     right = fit("y ~ s(x, by=g, k=6)", frame).log_evidence_
     wrong = broken(
         _coding.Coding.encoded,
@@ -72,16 +79,12 @@ def test_curves_of_levels_that_are_one_curve_would_be_seen(monkeypatch):
         "0.0 * one",
     )
     monkeypatch.setattr(_coding.Coding, "encoded", wrong)
-    assert abs(fit("y ~ s(x, by=g, k=6)", frame).log_evidence_ - right) > 1
+    assert abs(fit("y ~ s(x, by=g, k=6)", frame).log_evidence_ - right) > 5
 
 
 @pytest.mark.slow
 def test_levels_with_the_same_curve_have_more_evidence_for_one_curve():
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame({"x": rng.uniform(0, 6, 150), "g": rng.choice(list("abc"), 150)})
-    one = frame.assign(y=np.sin(2 * frame["x"]) + 0.4 * rng.standard_normal(150))
-    signs = frame["g"].map({"a": 1.0, "b": -1.0, "c": 0.0})
-    three = frame.assign(y=signs * np.sin(2 * frame["x"]) + 0.4 * rng.standard_normal(150))
+    one, three = signed_curves([1.0, 1.0, 1.0]), signed_curves([1.0, -1.0, 0.0])
     gain = [
         fit("y ~ s(x, by=g)", f).log_evidence_ - fit("y ~ g * x + s(x)", f).log_evidence_
         for f in (one, three)
@@ -106,7 +109,7 @@ def test_a_cyclic_curve_is_a_periodic_smoothing_spline():
 
 
 def test_harmonics_of_another_size_would_be_seen(monkeypatch):
-    monkeypatch.setattr(Cycle, "columns", broken(Cycle.columns, "h ** -2.0 / ", "h ** -1.0 / "))
+    monkeypatch.setattr(Cycle, "columns", broken(Cycle.columns, "h ** -2.0", "h ** -1.0"))
     with pytest.raises(AssertionError):
         check_cycle()
 

@@ -137,7 +137,6 @@ def test_groups_within_groups(rows):
         ("bs(t, degree=100000)", "at most 1000"),
         ("+".join(f"q{k}" for k in range(900)), "too deep|no column"),
         ("`t", "a backtick has no end"),
-        ("t:half:code", "of two columns"),
     ],
 )
 def test_what_nobody_can_tell_is_refused_at_once(rows, right, words):
