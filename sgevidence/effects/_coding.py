@@ -161,7 +161,8 @@ class Coding(NamedTuple):
             elif isinstance(term, Monotone):
                 W = plain.above_lowest(term, X)
                 plain.step_means[term.name] = weight @ W / weight.sum() if centred else np.zeros(W.shape[1])
-                blocks.append(Block(1, W.shape[1], term.scale or 1.0, common=True, in_steps=True))
+                m = W.shape[1]
+                blocks.append(Block(1, m, term.whole_scale(m), common=True, in_steps=True))
             elif isinstance(term, Group):
                 n_levels, q = len(columns.levels_of(term.column)), len(term.effects)
                 blocks.append(Block(n_levels, q, term.scale or 1.0, term.correlated and q > 1))

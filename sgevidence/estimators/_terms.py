@@ -217,7 +217,10 @@ def prior_words(model: Any) -> str:
         if isinstance(term, Group | Smooth):
             words.append(f", {term.name}: τ half-t(3, {term.scale:g})")
         elif isinstance(term, Monotone):
-            words.append(f", {term.name}: highest - lowest N(0, {term.scale:g}²), steps Dirichlet(1)")
+            m = len(model._read.levels_of(term.column)) - 1
+            words.append(
+                f", {term.name}: highest - lowest N(0, {term.whole_scale(m):.3g}²), steps Dirichlet(1)"
+            )
         elif isinstance(term, Factor | BSpline):
             words.append(f", {term.name}: contrasts N(0, {term.prior_scale:.3g}²)")
     return "".join(words)
