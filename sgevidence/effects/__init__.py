@@ -12,7 +12,7 @@ from ._interaction import Interaction, products
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
 from ._model import EffectsModel
-from ._monotone import Monotone
+from ._monotone import Monotone, whole_scale
 from ._names import divisors, fixed_effects, group_effects
 from ._relaid import ColumnMaps, relaid
 from ._smooth import Cycle, Smooth
@@ -58,5 +58,6 @@ __all__ = [
     "response_of",
     "scale_of",
     "sub_formulas",
+    "whole_scale",
     "with_scales",
 ]

@@ -21,7 +21,7 @@ from ._group import Group
 from ._interaction import Interaction, products
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
-from ._monotone import Monotone
+from ._monotone import Monotone, whole_scale
 from ._smooth import Curve, Cycle, Smooth
 from ._terms import Term, categories_of, check, numeric, parts
 
@@ -162,7 +162,7 @@ class Coding(NamedTuple):
                 W = plain.above_lowest(term, X)
                 plain.step_means[term.name] = weight @ W / weight.sum() if centred else np.zeros(W.shape[1])
                 m = W.shape[1]
-                blocks.append(Block(1, m, term.whole_scale(m), common=True, in_steps=True))
+                blocks.append(Block(1, m, whole_scale(term, m), common=True, in_steps=True))
             elif isinstance(term, Group):
                 n_levels, q = len(columns.levels_of(term.column)), len(term.effects)
                 blocks.append(Block(n_levels, q, term.scale or 1.0, term.correlated and q > 1))

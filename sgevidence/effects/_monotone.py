@@ -65,10 +65,11 @@ class Monotone(NamedTuple):
         """As a formula writes it."""
         return f"mo({self.column})"
 
-    def whole_scale(self, m: int) -> float:
-        """Prior standard deviation of b, of m steps."""
-        scale = 1.0 if self.scale is None else self.scale
-        return scale * (1.0 if m == 1 else float(np.sqrt(12 * m / (m + 2))))
+
+def whole_scale(term: Monotone, m: int) -> float:
+    """Prior standard deviation of b, of m steps."""
+    scale = 1.0 if term.scale is None else term.scale
+    return scale * (1.0 if m == 1 else float(np.sqrt(12 * m / (m + 2))))
 
 
 def cumulative_shares(z: Any) -> Any:

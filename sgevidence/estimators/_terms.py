@@ -27,6 +27,7 @@ from ..effects import (
     relaid,
     resolved,
     scale_of,
+    whole_scale,
     with_scales,
 )
 from ..history import Memory, Rows
@@ -219,7 +220,7 @@ def prior_words(model: Any) -> str:
         elif isinstance(term, Monotone):
             m = len(model._read.levels_of(term.column)) - 1
             words.append(
-                f", {term.name}: highest - lowest N(0, {term.whole_scale(m):.3g}²), steps Dirichlet(1)"
+                f", {term.name}: highest - lowest N(0, {whole_scale(term, m):.3g}²), steps Dirichlet(1)"
             )
         elif isinstance(term, Factor | BSpline):
             words.append(f", {term.name}: contrasts N(0, {term.prior_scale:.3g}²)")
