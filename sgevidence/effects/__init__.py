@@ -3,7 +3,7 @@
 from ._answer import effects_answer
 from ._b_spline import BSpline
 from ._coding import CODE, Coding, Columns
-from ._columns import column_names
+from ._columns import column_names, level_words
 from ._factor import Factor, contrasts
 from ._formula import Formula, offset_of, resolved, response_of
 from ._gaussian import LevelSums
@@ -13,11 +13,11 @@ from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covari
 from ._layout import Block, Layout
 from ._made_columns import WithMade, evaluated
 from ._model import EffectsModel
-from ._monotone import Monotone
+from ._monotone import Monotone, whole_scale
 from ._names import divisors, fixed_effects, group_effects, to_levels
 from ._relaid import ColumnMaps, relaid
 from ._response import Response
-from ._smooth import Smooth
+from ._smooth import Cycle, Smooth
 from ._sub_formulas import MAX_FORMULAS, formula_terms, hereditary, sub_formulas
 from ._surv import Surv, surv_of
 from ._terms import with_scales
@@ -29,6 +29,7 @@ __all__ = [
     "BSpline",
     "Block",
     "Coding",
+    "Cycle",
     "ColumnMaps",
     "Columns",
     "EffectsModel",
@@ -56,6 +57,7 @@ __all__ = [
     "is_covariate",
     "hereditary",
     "jzs_block",
+    "level_words",
     "products",
     "offset_of",
     "relaid",
@@ -66,5 +68,6 @@ __all__ = [
     "scale_of",
     "sub_formulas",
     "to_levels",
+    "whole_scale",
     "with_scales",
 ]

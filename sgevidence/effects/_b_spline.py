@@ -15,7 +15,7 @@ import numpy as np
 
 from ..exceptions import warn_caller
 from ._factor import contrasts
-from ._splines import Splines, refuse_few_values
+from ._splines import Splines, quantiles, refuse_few_values
 
 
 class BSpline(NamedTuple):
@@ -36,6 +36,8 @@ class BSpline(NamedTuple):
     scale : float or None, default=None
         Prior standard deviation of the curve over these rows, in units of the linear predictor.  None: the
         ``effect_scale`` of the estimator, 1.
+    knots : sequence of float or None, default=None
+        Inner knots in the unit of the column, in place of ``df``.
 
     Notes
     -----
@@ -56,17 +58,21 @@ class BSpline(NamedTuple):
     df: int | None = None
     degree: int = 3
     scale: float | None = None
+    knots: Any = None
 
     @property
     def name(self) -> str:
         """As a formula writes it."""
-        options = {"df": self.df} if self.df is not None else {}
+        options: dict[str, Any] = {"df": self.df} if self.df is not None else {}
         options |= {"degree": self.degree} if self.degree != 3 else {}
+        options |= {"knots": f"c({', '.join(map(str, self.knots))})"} if self.knots is not None else {}
         return f"bs({', '.join([str(self.column), *(f'{key}={value}' for key, value in options.items())])})"
 
     @property
     def n_contrasts(self) -> int:
         """Columns of Z."""
+        if self.knots is not None:
+            return self.degree + len(self.knots)
         return self.degree if self.df is None else self.df
 
     @property
@@ -86,7 +92,12 @@ class FixedCurve(NamedTuple):
     def of(cls, x: np.ndarray, weight: np.ndarray, term: BSpline) -> "FixedCurve":
         """Knots and size of the first rows; ValueError if they have fewer than three values."""
         refuse_few_values(term.name, x)
-        inner = quantiles(x, weight, np.linspace(0, 1, term.n_contrasts - term.degree + 2)[1:-1])
+        share = np.linspace(0, 1, term.n_contrasts - term.degree + 2)[1:-1]
+        inner = quantiles(x, weight, share) if term.knots is None else np.sort(np.array(term.knots, float))
+        if ((inner < x.min()) | (inner > x.max())).any():
+            raise ValueError(
+                f"{term.name}: knots lie between {x.min():.6g} and {x.max():.6g}, the ends of the rows"
+            )
         ends = [np.full(term.degree + 1, end) for end in (x.min(), x.max())]
         splines, H = (
             Splines(np.concatenate([ends[0], inner, ends[1]]), term.degree),
@@ -104,11 +115,3 @@ class FixedCurve(NamedTuple):
                 f"at its end value in {n} of these rows, which lie beyond: s() continues as a line"
             )
         return self.splines.columns(x) @ self.from_contrasts
-
-
-def quantiles(x: np.ndarray, weight: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Quantiles of weighted numbers; between two values it is their mean, whichever way x is turned."""
-    order = np.argsort(x)
-    below, x = np.cumsum(weight[order]) / weight.sum(), x[order]
-    sides = [np.searchsorted(below, share * (1 + eps)) for eps in (-1e-12, 1e-12)]
-    return np.mean([x[np.minimum(at, len(x) - 1)] for at in sides], axis=0)

@@ -23,8 +23,8 @@ from ._group import Group, is_of_levels
 from ._interaction import Interaction, products
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
-from ._monotone import Monotone
-from ._smooth import Curve, Smooth
+from ._monotone import Monotone, whole_scale
+from ._smooth import Curve, Cycle, Smooth
 from ._terms import Term, categories_of, check, factors_of, numeric, parts
 from ._text_columns import has_levels
 
@@ -56,8 +56,10 @@ class Columns(NamedTuple):
         with_levels += [term for term in terms if isinstance(term, Monotone)]  # which say the order
         factors = {part.column: part for part in with_levels}
         groups = {term.column: term for term in terms if isinstance(term, Group)}
+        by = [term.by for term in terms if isinstance(term, Smooth) and term.by is not None]
+        factors |= {name: Factor(name) for name in by if name not in {*factors, *groups}}
         named = {name for key in [*factors, *groups] for name in (key if isinstance(key, tuple) else (key,))}
-        as_given = tuple(dict.fromkeys(term.column for term in terms if isinstance(term, BSpline)))
+        as_given = tuple(dict.fromkeys(term.column for term in filter(is_as_given, terms)))  # type: ignore[union-attr]
         asked = [name for name in column_names(X) if name not in {*named, *as_given}]
         linear = list(asked if columns is None else columns)
         for term in terms:
@@ -123,7 +125,7 @@ class Coding(NamedTuple):
     ratios: np.ndarray  #: prior scale of each contrast and product in that of coefficients: columns have it
     means: dict[str, np.ndarray]  #: of contrasts and products
     step_means: dict[str, np.ndarray]  #: of the levels of a Monotone, the lowest left out
-    curves: dict[str, Any]  #: Curve of a Smooth, FixedCurve of a BSpline
+    curves: dict[str, Any]  #: Curve or Cycle of a Smooth, FixedCurve of a BSpline
     intercept: bool
     origins: dict[str, np.ndarray]  #: of the slopes of each group, in units
 
@@ -162,12 +164,14 @@ class Coding(NamedTuple):
                 ratios += [1.0 if jzs else scale / coef_scale] * Z.shape[1]
         for term in terms:
             if isinstance(term, Smooth):
-                curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
-                blocks.append(Block(1, term.n_basis - 2, term.scale or 1.0, common=True))
+                curves[term.name] = curve = smooth_curve(term, columns, X, weight, units)
+                n_levels = 1 if term.by is None else len(columns.levels_of(term.by))
+                blocks.append(Block(n_levels, curve.n_effects, term.scale or 1.0, common=True))
             elif isinstance(term, Monotone):
                 W = plain.above_lowest(term, X)
                 plain.step_means[term.name] = weight @ W / weight.sum() if centred else np.zeros(W.shape[1])
-                blocks.append(Block(1, W.shape[1], term.scale or 1.0, common=True, in_steps=True))
+                m = W.shape[1]
+                blocks.append(Block(1, m, whole_scale(term, m), common=True, in_steps=True))
             elif isinstance(term, Group):
                 blocks.append(block_of(columns, term, jzs))
         if jzs:
@@ -190,9 +194,9 @@ class Coding(NamedTuple):
         found = []
         for term, block in zip(self.block_terms, self.layout.blocks):
             place = np.arange(block.n_levels)
-            if isinstance(term, Group):
-                number = {level: k for k, level in enumerate(columns.levels_of(term.column))}
-                place = np.array([number[level] for level in self.columns.levels_of(term.column)])
+            if (levels := levels_of(term)) is not None:
+                number = {level: k for k, level in enumerate(columns.levels_of(levels))}
+                place = np.array([number[level] for level in self.columns.levels_of(levels)])
             found.append(place)
         return found
 
@@ -205,7 +209,9 @@ class Coding(NamedTuple):
     def grown(self, columns: Columns) -> "Coding":
         """The coding with more levels of its groups."""
         blocks = tuple(
-            block._replace(n_levels=len(columns.levels_of(term.column))) if isinstance(term, Group) else block
+            block
+            if (one := levels_of(term)) is None
+            else block._replace(n_levels=len(columns.levels_of(one)))
             for term, block in zip(self.block_terms, self.layout.blocks)
         )
         layout = self.layout._replace(blocks=blocks)
@@ -222,6 +228,11 @@ class Coding(NamedTuple):
             return X[:, j : j + 1]
         H = contrasts(len(self.columns.levels_of(term.column)))
         return H[X[:, self.columns.place(term.column)].astype(np.int64)]
+
+    def numbers_of(self, term: Smooth, X: np.ndarray) -> np.ndarray:
+        """The column of a curve, (n,)."""
+        is_line = term.period is None
+        return X[:, self.columns.linear.index(term.column) if is_line else self.columns.place(term.column)]
 
     def above_lowest(self, term: Monotone, X: np.ndarray) -> np.ndarray:
         """Indicators of all levels but the lowest, (n, m)."""
@@ -260,8 +271,8 @@ class Coding(NamedTuple):
             if isinstance(term, Factor | Interaction | BSpline):
                 fixed.append(self.fixed(term, X) - self.means[term.name])
             elif isinstance(term, Smooth):
-                curve = self.curves[term.name].columns(X[:, self.columns.linear.index(term.column)])
-                blocks += [curve, 0.0 * one]
+                level = 0.0 * one if term.by is None else X[:, self.columns.place(term.by), None]
+                blocks += [self.curves[term.name].columns(self.numbers_of(term, X)), level]
             elif isinstance(term, Monotone):
                 blocks += [self.above_lowest(term, X) - self.step_means[term.name], 0.0 * one]
             else:
@@ -312,6 +323,27 @@ def block_of(columns: Columns, term: Group, jzs: bool) -> Block:
         widths=() if len(widths) == q else widths,
         n_contrasts=n_contrasts,
     )
+
+
+def is_as_given(term: Any) -> bool:
+    """Whether a term's column has no line and no unit."""
+    return isinstance(term, BSpline) or (isinstance(term, Smooth) and term.period is not None)
+
+
+def levels_of(term: Any) -> Any:
+    """Column of the levels of a block; None where it has none."""
+    return term.column if isinstance(term, Group) else term.by if isinstance(term, Smooth) else None
+
+
+def smooth_curve(
+    term: Smooth, columns: Columns, X: np.ndarray, weight: np.ndarray, units: tuple[np.ndarray, np.ndarray]
+) -> Curve | Cycle:
+    """The curve that the first rows fix."""
+    if term.period is not None:
+        x = X[:, columns.place(term.column)]
+        return Cycle(float(x.min(initial=np.inf)), float(term.period), term.n_basis // 2)
+    j = columns.linear.index(term.column)
+    return Curve.of(X[:, j], weight, term, (units[0][j], units[1][j]))
 
 
 def in_units(term: Group, columns: Columns, center: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from ._b_spline import BSpline
 from ._columns import column_names
 from ._factor import Factor
 from ._formula_calls import name_words, nearest
-from ._formula_terms import Call, term_of
+from ._formula_terms import Call, constant, term_of
 from ._formula_tokens import MadeName, shown
 from ._formula_tree import FormulaTree, component_words, effect_words, parsed
 from ._group import Group
@@ -33,6 +33,7 @@ from ._made_columns import WithMade, fitted, leaves
 from ._monotone import Monotone
 from ._response import Response
 from ._smooth import Smooth
+from ._terms import parts
 from ._text_columns import has_levels
 
 #: Functions that a formula may call, beside those that make columns.
@@ -96,16 +97,17 @@ def resolved(text: str, X: Any) -> Formula:
         elif kind != "GroupSpecificTerm" and is_offset(term):
             reader.use(*leaves(term.components[0].name.tree))
         elif kind != "GroupSpecificTerm":
-            for parts in product(*(reader.part(part) for part in term.components)):
-                if len(parts) == 1 and not isinstance(parts[0], CURVES | Factor):
-                    linear.append(parts[0])
-                elif len(parts) == 1:
-                    terms.append(parts[0])
-                elif not any(isinstance(part, CURVES) for part in parts):
-                    terms.append(Interaction(*parts))
+            for made in product(*(reader.part(part) for part in term.components)):
+                if len(made) == 1 and not isinstance(made[0], CURVES | Factor):
+                    linear.append(made[0])
+                elif len(made) == 1:
+                    terms.append(made[0])
+                elif not any(isinstance(part, CURVES) for part in made):
+                    terms.append(Interaction(*made))
                 else:
                     raise ValueError(f"{text!r}: interactions are of columns and factors, not {term}")
     terms += reader.groups(tree)
+    lines_of_curves(text, terms, reader)
     response = response_in_tree(text, tree)
     if response.name in reader.used:
         raise ValueError(f"{text!r} has its response {response.name!r} on the right, too")
@@ -116,8 +118,8 @@ def resolved(text: str, X: Any) -> Formula:
             "leave out 0, with which effects_ are those of all levels, too"
         )
     doubts = tuple(dict.fromkeys(reader.doubts))
-    made = {name: reader.X.trees[name] for name in reader.X.trees}
-    return Formula(response.name, tuple(linear), tuple(terms), intercept, tuple(reader.used), doubts, made)
+    trees = {name: reader.X.trees[name] for name in reader.X.trees}
+    return Formula(response.name, tuple(linear), tuple(terms), intercept, tuple(reader.used), doubts, trees)
 
 
 class Reader(NamedTuple):
@@ -200,7 +202,9 @@ class Reader(NamedTuple):
                 f"formula{nearest(call.callee)}"
             )
         if not call.args or not hasattr(call.args[0], "name"):
-            raise ValueError(f"{words}: the argument must be the name of a column")
+            is_text = call.args and isinstance(constant(call.args[0]), str)
+            hint = ", and what is in quotes is a text: write its name alone, in backticks if it has spaces"
+            raise ValueError(f"{words}: the argument must be the name of a column{hint * bool(is_text)}")
         names = self.made(call.args[0].name)
         if len(names) > 1:
             raise ValueError(f"{words}: {call.callee}() is of one column")
@@ -211,15 +215,44 @@ class Reader(NamedTuple):
         if effect_words(term.expr) == "1":
             return [None]
         found = []
-        for parts in product(*(self.part(part) for part in term.expr.components)):
-            factors = [isinstance(part, Factor) for part in parts]
-            if any(isinstance(part, CURVES) for part in parts) or (len(parts) > 1 and not all(factors)):
+        for made in product(*(self.part(part) for part in term.expr.components)):
+            factors = [isinstance(part, Factor) for part in made]
+            if any(isinstance(part, CURVES) for part in made) or (len(made) > 1 and not all(factors)):
                 raise ValueError(
                     f"{shown(self.text)}: slopes of a group are of columns of numbers, of factors and of "
                     f"products of factors, not of {effect_words(term.expr)}: I(a * b) makes a column of two"
                 )
-            found.append(parts[0] if len(parts) == 1 else Interaction(*parts))
+            found.append(made[0] if len(made) == 1 else Interaction(*made))
         return found
+
+
+def lines_of_curves(text: str, terms: list[Any], reader: "Reader") -> None:
+    """Add the line of each level that has a curve of its own, as the line of all comes with a curve."""
+    for curve in [term for term in terms if isinstance(term, Smooth) and term.by is not None]:
+        reader.use(curve.by)
+        is_cyclic, groups = curve.period is not None, [term for term in terms if isinstance(term, Group)]
+        if group := next((one for one in groups if one.column == curve.by), None):
+            if not is_cyclic and curve.column not in group.slopes:
+                terms[terms.index(group)] = with_slope(group, curve.column)
+            continue
+        made_of = [parts(term) for term in terms if not isinstance(term, Group)]
+        factors = [one for some in made_of for one in some if isinstance(one, Factor)]
+        own = next((one for one in factors if one.column == curve.by), None)
+        if own is None and not has_levels(reader.X.frame, curve.by, reader.doubts):
+            raise ValueError(
+                f"{text!r}: by={curve.by} of {curve.name} is a column of numbers: write C({curve.by}) + "
+                f"{curve.name} for a factor, (1 | {curve.by}) + {curve.name} for a group"
+            )
+        own = Factor(curve.by) if own is None else own
+        lines = [own] if is_cyclic else [own, Interaction(curve.column, own)]
+        known = [set(some) for some in made_of]
+        terms += [term for term in lines if set(parts(term)) not in known]
+
+
+def with_slope(group: Group, column: Any) -> Group:
+    """A group whose levels have lines of their own, which are correlated where it has had none."""
+    is_first = not group.slopes
+    return group._replace(by=(*group.slopes, column), correlated=group.correlated or is_first)
 
 
 def name_of(text: str, part: Any, what: str) -> str:

@@ -2,8 +2,9 @@
 
 C(x), T(x, "ref"), C(x, Treatment("ref")), C(x, Poly)     Factor
 mo(x)                                                     Monotone
+s(x, k=20, by=g), s(x, bs="cc", period=12)                Smooth
 s(x, k=20)                                                Smooth
-bs(x, df=5, degree=3)                                     BSpline
+bs(x, knots=c(1, 2)), bs(x, df=5, degree=3)                                     BSpline
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from ._b_spline import BSpline
 from ._factor import Factor
 from ._formula_tree import argument_words
 from ._monotone import Monotone
-from ._smooth import Smooth
+from ._smooth import DEFAULT_BASIS, Smooth
 
 #: Codings of a factor by the names that other programs give them.
 TREATMENT, POLYNOMIAL, SUM_TO_ZERO = (
@@ -20,8 +21,14 @@ TREATMENT, POLYNOMIAL, SUM_TO_ZERO = (
     ("Poly", "contr.poly"),
     ("Sum", "contr.sum"),
 )
-#: Options of other programs, and what says here what they say.
-OPTIONS_ELSEWHERE = {"bs": ": for effects of the levels of g write (1 | g)"}
+#: Bases of curves, cyclic ones among them, and what to write for those of other programs.
+BASES = ("ps", "bs", "cr", "cc")
+HINTS = {
+    "re": ": for effects of the levels of g write (1 | g)",
+    "fs": ": for curves of the levels of g write (1 | g) + s(x, by=g)",
+    "cp": ": write bs='cc'",
+    "tp": ": thin plates of one column are near 'bs'; leave bs= out",
+}
 
 
 class Call(NamedTuple):
@@ -43,8 +50,7 @@ class Call(NamedTuple):
             raise self.refuse(f"the argument must be the name of a column{' and one more' * n_others}")
         if wrong := sorted(self.options.keys() - set(known)):
             has = f"has the options {' and '.join(known)}" if known else "has no options"
-            hint = OPTIONS_ELSEWHERE.get(wrong[0], "")
-            raise self.refuse(f"{self.callee}() {has}, and not {wrong[0]}{hint}")
+            raise self.refuse(f"{self.callee}() {has}, and not {wrong[0]}")
 
     def whole(self, name: str, default: Any) -> Any:
         """A whole number; the default where the call has no such option."""
@@ -91,14 +97,42 @@ def monotone(call: Call) -> Monotone:
 
 def smooth(call: Call) -> Smooth:
     """A curve whose flexibility is inferred."""
-    call.check("k")
-    return Smooth(call.column, call.whole("k", 10))
+    call.check("k", "by", "bs", "period", "knots")
+    by, basis = call.options.get("by"), call.options.get("bs")
+    if by is not None and not hasattr(by, "name"):
+        raise call.refuse("by must be the name of a column")
+    kind = "ps" if basis is None else constant(basis)
+    if kind not in BASES:
+        raise call.refuse(f"bs must be one of {', '.join(map(repr, BASES))}{HINTS.get(kind, '')}")
+    period = constant(call.options["period"]) if "period" in call.options else None
+    if (kind == "cc") != (period is not None) and basis is not None:
+        raise call.refuse('bs="cc" and period= come together: period=12 for months, 7 for days of a week')
+    if "period" in call.options and not isinstance(period, int | float):
+        raise call.refuse("period must be a number")
+    return Smooth(
+        call.column,
+        call.whole("k", DEFAULT_BASIS),
+        by=None if by is None else by.name,
+        period=period,
+        basis="ps" if kind == "cc" else kind,
+        knots=knots(call),
+    )
 
 
 def b_spline(call: Call) -> BSpline:
     """A curve of fixed flexibility."""
-    call.check("df", "degree")
-    return BSpline(call.column, call.whole("df", None), call.whole("degree", 3))
+    call.check("df", "degree", "knots")
+    return BSpline(call.column, call.whole("df", None), call.whole("degree", 3), knots=knots(call))
+
+
+def knots(call: Call) -> tuple[float, ...] | None:
+    """Numbers of knots=c(1, 2); None without them."""
+    if (given := call.options.get("knots")) is None:
+        return None
+    found = tuple(constant(one) for one in getattr(given, "args", [given]))
+    if getattr(given, "callee", "c") != "c" or not all(isinstance(one, int | float) for one in found):
+        raise call.refuse("knots must be numbers, knots=c(1, 2.5)")
+    return found
 
 
 def constant(given: Any) -> Any:

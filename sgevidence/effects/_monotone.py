@@ -1,10 +1,14 @@
 r"""A monotone effect of an ordered column: its total, and the shares that its steps have of it.
 
-    effect of level k = b Σ_{j ≤ k} ζ_j,    b ~ N(0, scale²),    ζ ~ Dirichlet(1, …, 1),    k = 1, …, m,
+    effect of level k = b Σ_{j ≤ k} ζ_j,    b ~ N(0, r² scale²),    ζ ~ Dirichlet(1, …, 1),    k = 1, …, m,
 
 the lowest level having none (Bürkner and Charpentier 2020).  Given ζ the effect is linear in b, so that it is
 one more Gaussian coefficient; ζ is a function of standard normals, by the shares that one after the other
 leaves of the rest, 1 − V_j with V_j ~ Beta(1, m − j).
+
+r = √(12 m/(m + 2)) is the range of m + 1 equally spaced numbers over their standard deviation: with equal
+steps b is what a straight line of prior N(0, scale²) in such units has from end to end, so that *are the
+steps equal?* is a question of their shares alone.  r = 1 of two levels, which are a 0/1 column.
 
 Symbols: ``m`` = steps, ``z`` = standard normals (M, m − 1).
 """
@@ -27,9 +31,10 @@ class Monotone(NamedTuple):
     column : str or int
         Name or number of an ordered categorical column, or of a column of numbers.
     scale : float or None, default=None
-        Prior standard deviation of the difference between the highest and the lowest level, in units of the
-        linear predictor.  None: the ``effect_scale`` of the estimator, 1, which two levels of a
-        :class:`Factor` have, too.
+        Prior standard deviation of equal steps over levels of equal frequency, in units of the linear
+        predictor, as ``coef_scale`` is that of a straight line.  The highest level differs from the lowest
+        by √(12 (K − 1)/(K + 1)) times as much, K levels; by ``scale`` where there are two.  None: the
+        ``effect_scale`` of the estimator, 1.
     categories : sequence or None, default=None
         All levels from the lowest to the highest.  None: those that an ordered categorical column declares,
         or the numbers of the first rows.  Another one is refused.
@@ -59,6 +64,12 @@ class Monotone(NamedTuple):
     def name(self) -> str:
         """As a formula writes it."""
         return f"mo({self.column})"
+
+
+def whole_scale(term: Monotone, m: int) -> float:
+    """Prior standard deviation of b, of m steps."""
+    scale = 1.0 if term.scale is None else term.scale
+    return scale * (1.0 if m == 1 else float(np.sqrt(12 * m / (m + 2))))
 
 
 def cumulative_shares(z: Any) -> Any:

@@ -86,7 +86,9 @@ def group_effects(coding: Coding) -> tuple[list[Effect], list[Effect], list[Any]
     matrices: list[Any] = []
     for term in coding.terms:
         if isinstance(term, Smooth):
-            effects += [level_effect(term.name, j) for j in range(1, term.n_basis - 1)]
+            number = range(1, coding.curves[term.name].n_effects + 1)
+            levels = [()] if term.by is None else [(one,) for one in coding.columns.levels_of(term.by)]
+            effects += [level_effect(term.name, (*one, j) if one else j) for one in levels for j in number]
             stds.append(Effect(term.name, "", term.name))
             matrices.append(None)
         elif isinstance(term, Monotone):

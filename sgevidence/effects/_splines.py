@@ -41,3 +41,11 @@ def refuse_few_values(name: str, x: np.ndarray) -> None:
     """ValueError for a curve of fewer than three values."""
     if len(np.unique(x)) < 3:
         raise ValueError(f"{name} is a curve of fewer than three values: give the column as it is")
+
+
+def quantiles(x: np.ndarray, weight: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Quantiles of weighted numbers; between two values it is their mean, whichever way x is turned."""
+    order = np.argsort(x)
+    below, x = np.cumsum(weight[order]) / weight.sum(), x[order]
+    sides = [np.searchsorted(below, share * (1 + eps)) for eps in (-1e-12, 1e-12)]
+    return np.mean([x[np.minimum(at, len(x) - 1)] for at in sides], axis=0)

@@ -122,12 +122,19 @@ def hereditary(terms: Iterable, needs: Mapping[Any, set]) -> list[tuple]:
 
 
 def lower(components: list) -> set[tuple[str, ...]]:
-    """Main effects and interactions within an interaction, and the line of a curve."""
+    """Main effects and interactions within an interaction, and the lines of a curve."""
     names = sorted(component_words(part) for part in components)
     if len(names) > 1:
         return {some for k in range(1, len(names)) for some in combinations(names, k)}
     call = getattr(components[0], "call", None)
-    return {(name_words(call.args[0].name),)} if call is not None and call.callee == "s" else set()
+    if call is None or call.callee != "s":
+        return set()
+    x, by = name_words(call.args[0].name), getattr(call.kwargs.get("by"), "name", None)
+    of_all: list[tuple[str, ...]] = [] if "period" in call.kwargs else [(x,)]
+    if by is None:
+        return set(of_all)
+    of_levels = [tuple(sorted([*line, name_words(by)])) for line in ((), *of_all)]
+    return {*of_all, *of_levels}
 
 
 def _nested(key: str, effects: list[str], whole: str) -> list[str]:

@@ -39,7 +39,7 @@ def numeric(term: Term) -> list:
     if isinstance(term, Interaction):
         return [part for part in term if not isinstance(part, Factor)]
     if isinstance(term, Smooth):
-        return [term.column]
+        return [term.column] if term.period is None else []
     return list(term.columns_of_slopes) if isinstance(term, Group) else []
 
 
@@ -73,9 +73,36 @@ def check(term: Any) -> None:
     if isinstance(term, Smooth):
         # least number of splines of a curve: two dimensions are the line
         refuse_outside(term, "n_basis", term.n_basis, 5)
+        check_smooth(term)
     if isinstance(term, BSpline):
         refuse_outside(term, "degree", term.degree, 0)
         refuse_outside(term, "df", term.n_contrasts, max(term.degree, 1))
+        refuse_knots(term)
+        if term.df is not None and term.knots is not None:
+            raise ValueError(f"{term.name}: df and knots are given, and the knots say how many there are")
+
+
+def check_smooth(term: Smooth) -> None:
+    if term.basis not in ("ps", "bs", "cr"):
+        raise ValueError(f"{term.name}: basis must be 'ps', 'bs' or 'cr', got {term.basis!r}")
+    if not isinstance(term.by, Hashable):
+        raise TypeError(f"{term.name}: by must be a column, got {term.by!r}")
+    is_number = isinstance(term.period, Real) and not isinstance(term.period, bool)
+    if term.period is not None and not (is_number and 0 < float(term.period) < np.inf):
+        raise ValueError(f"{term.name}: the period must be a positive number, got {term.period!r}")
+    if term.knots is not None and (term.basis == "ps" or term.period is not None):
+        raise ValueError(f"{term.name}: knots are those of basis='bs' and 'cr'")
+    refuse_knots(term)
+
+
+def refuse_knots(term: Smooth | BSpline) -> None:
+    if term.knots is None:
+        return
+    given = term.knots if isinstance(term.knots, Iterable) and not isinstance(term.knots, str) else ["x"]
+    are_numbers = all(isinstance(one, Real) and not isinstance(one, bool) for one in given)
+    found = np.array(list(given), float) if are_numbers else np.array([np.nan])
+    if not np.isfinite(found).all() or len(set(found.tolist())) < len(found):
+        raise ValueError(f"{term.column!r}: knots must be different finite numbers, got {term.knots!r}")
 
 
 def check_group(term: Group) -> None:

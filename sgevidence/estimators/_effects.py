@@ -7,7 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..effects import CODE, BSpline, EffectsModel, Smooth, fixed_effects, group_effects
+from ..effects import (
+    CODE,
+    BSpline,
+    Cycle,
+    EffectsModel,
+    Group,
+    Interaction,
+    Smooth,
+    fixed_effects,
+    group_effects,
+    level_words,
+)
 from ..particles import spread
 from ..tables import Table, in_pandas
 from ._terms import terms_of
@@ -63,8 +74,11 @@ def curves(model: Any) -> list[CurveDraws]:
     found = []
     for term in (term for term in terms_of(model) if term.name in coding.curves):
         curve = coding.curves[term.name]
-        low, high = curve.splines.range
+        low, high = (curve if isinstance(curve, Cycle) else curve.splines).range
         x = np.linspace(low, high, N_CURVE_POINTS)
+        if isinstance(term, Smooth) and (term.by is not None or term.period is not None):
+            found += curves_of_levels(model, term, x, model.particles_[spread_out])
+            continue
         if isinstance(term, Smooth):
             j = coding.columns.linear.index(term.column)
             line = named["coef"][spread_out, j, None] * units.scale[j] * x
@@ -75,6 +89,36 @@ def curves(model: Any) -> list[CurveDraws]:
             f = a @ (curve.columns(x) - coding.means[term.name]).T
         found.append(CurveDraws(str(term.column), x, f))
     return found
+
+
+def curves_of_levels(model: Any, term: Smooth, x: np.ndarray, theta: np.ndarray) -> list[CurveDraws]:
+    """Curves of each level, lines included, or that of a cycle, by the model's own linear predictor."""
+    coding, units, found = model._units.coding, model._units.units, []
+    columns, names, is_cyclic = coding.columns, np.array(coding.column_terms), term.period is not None
+    at = columns.place(term.column) if is_cyclic else columns.linear.index(term.column)
+    own = {term.name, *([] if is_cyclic else [str(term.column)])}
+    own |= {one.name for one in coding.terms if isinstance(one, Interaction) and has_lines(one, term)}
+    kept = np.isin(names, [*own, CODE])
+    for group in (one for one in coding.terms if isinstance(one, Group) and one.column == term.by):
+        kept[np.flatnonzero(names == group.name)] = [
+            effect == term.column and not is_cyclic for effect in group.effects
+        ]
+    for k, level in enumerate([None] if term.by is None else columns.levels_of(term.by)):
+        rows = np.zeros((len(x), len(columns.linear) + columns.n_apart))
+        rows[:, at] = x
+        if level is not None:
+            rows[:, columns.place(term.by)] = k
+        alone = np.where(kept, coding.encoded(rows), 0.0)
+        f = units.y_scale * (model._model.linear_predictor(theta, alone) - model._model.intercept_center)
+        shown = x if is_cyclic else units.center[at] + units.scale[at] * x
+        name = str(term.column) if level is None else f"{term.column} | {level_words(level)}"
+        found.append(CurveDraws(name, shown, f))
+    return found
+
+
+def has_lines(product: Interaction, curve: Smooth) -> bool:
+    """Whether a product has the lines of the levels of a curve."""
+    return {getattr(part, "column", part) for part in product} == {curve.column, curve.by}
 
 
 def variance_shares(model: Any, X: np.ndarray) -> Any:

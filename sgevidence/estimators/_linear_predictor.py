@@ -16,6 +16,7 @@ from ._conditional import ConditionalEstimator
 from ._effects import effects_table, variance_shares
 from ._reporting import PosteriorReports
 from ._response import target_in
+from ._roughness import rough_curve
 from ._terms import (
     coded,
     learn_new_levels,
@@ -111,6 +112,12 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         "standardize": ["boolean"],
         "units": [Units, None],
     }
+
+    def _judge(self, rows: Rows, starts: bool) -> None:
+        super()._judge(rows, starts)
+        words = rough_curve(self, rows) if self._has_terms else None
+        if words is not None and words not in self._doubts:
+            self._doubt(words)
 
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""

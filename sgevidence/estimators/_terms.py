@@ -31,6 +31,7 @@ from ..effects import (
     resolved,
     response_of,
     scale_of,
+    whole_scale,
     with_scales,
 )
 from ..history import Memory, Rows
@@ -240,7 +241,10 @@ def prior_words(model: Any) -> str:
         if isinstance(term, Group | Smooth):
             words.append(f", {term.name}: τ half-t(3, {term.scale:g})")
         elif isinstance(term, Monotone):
-            words.append(f", {term.name}: highest - lowest N(0, {term.scale:g}²), steps Dirichlet(1)")
+            m = len(model._read.levels_of(term.column)) - 1
+            words.append(
+                f", {term.name}: highest - lowest N(0, {whole_scale(term, m):.3g}²), steps Dirichlet(1)"
+            )
         elif isinstance(term, Factor | BSpline):
             words.append(f", {term.name}: contrasts N(0, {term.prior_scale:.3g}²)")
     return "".join(words)

@@ -37,6 +37,7 @@ def gaussian_over_prior(frame, n_draws=400_000):
     x, y = ((frame[name] - frame[name].mean()) / frame[name].std(ddof=0) for name in ("x", "y"))
     level = np.eye(5)[frame["k"]]
     shares = np.column_stack([np.zeros(n_draws), rng.dirichlet(np.ones(4), n_draws).cumsum(axis=1)])
+    shares *= np.sqrt(8)  # the range of five numbers over their standard deviation
     shares = shares - shares @ level.mean(axis=0)[:, None]  # effects whose mean over the rows is zero
     sigma = np.abs(t.rvs(3, size=n_draws, random_state=rng))
     A, h = np.zeros((n_draws, 3, 3)), np.zeros((n_draws, 3))
@@ -85,7 +86,7 @@ def test_counts_are_an_average_over_the_prior():
     model.fit(frame[["q"]], frame["c"])
     scale = model._model.layout.scales[-1]
     eta = model._model.intercept_center + scale * rng.standard_normal((n_draws, 1))
-    eta = eta + rng.standard_normal((n_draws, 1)) * shares[:, frame["k"]]
+    eta = eta + np.sqrt(8) * rng.standard_normal((n_draws, 1)) * shares[:, frame["k"]]
     counts = frame["c"].to_numpy()
     expected, error = log_mean(np.sum(eta * counts - np.exp(eta) - gammaln(counts + 1), axis=1))
     assert abs(model.log_evidence_ - expected) < 4 * np.hypot(error, model.log_evidence_std_) < 0.2
@@ -127,7 +128,7 @@ def test_effects_are_monotone_predicted_and_streamed():
     expected = model.intercept_ + np.r_[0, model.effects_["mean"]]
     np.testing.assert_allclose(model.predict(one_of_each), expected, atol=0.1)
     assert list(model.effects_.index) == [f"mo(q)[{word}]" for word in WORDS[1:]]
-    assert "mo(q): highest - lowest N(0, 1²)" in repr(model.summary())
+    assert "mo(q): highest - lowest N(0, 2.83²)" in repr(model.summary())
     shares = model.variance_shares(frame)["share"] if hasattr(model, "variance_shares") else {"mo(q)": 0.5}
     assert 0.2 < shares["mo(q)"] < 0.9
     part = BayesianLinearRegression(formula="y ~ mo(q)", random_state=0, units=model.units_)
@@ -165,6 +166,15 @@ def test_unknown_levels_and_jzs_priors_are_refused():
         model.predict(pd.DataFrame({"k": [9]}))
     with pytest.raises(ValueError, match=r"mo\(q\) has no JZS prior"):
         fit("y ~ mo(q)", frame, prior="jzs")
+
+
+def test_equal_steps_are_a_straight_line():
+    """Of levels of equal frequency: shares that are all alike have the evidence of the column."""
+    k = np.repeat(np.arange(5), 12)
+    frame = pd.DataFrame({"k": k, "y": 0.6 * k + np.random.default_rng(6).standard_normal(60)})
+    line, steps = fit("y ~ k", frame), fit("y ~ mo(k)", frame)
+    assert steps._model.layout.blocks[0].scale == pytest.approx(np.ptp(k) / np.std(k))
+    assert -3 < steps.log_evidence_ - line.log_evidence_ < 0
 
 
 # -- factors that are printed against a level, or by polynomials -----------------------------------------

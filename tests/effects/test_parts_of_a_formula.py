@@ -117,7 +117,7 @@ def test_groups_within_groups(rows):
         ("(1 | 'code')", "in quotes is a text"),
         ("'t'", "in quotes is a text"),
         ('t + "half"', "in quotes is a text"),
-        ("C('t')", "in quotes is a text"),
+        ("C('t')", "in quotes is a text: write its name"),
         ("True", "True is no column"),
         ("t + None", "None is no column"),
         ("t + 2", "2 is no column"),
@@ -143,7 +143,6 @@ def test_groups_within_groups(rows):
         ("bs(t, degree=100000)", "at most 1000"),
         ("+".join(f"q{k}" for k in range(900)), "too deep|no column"),
         ("`t", "a backtick has no end"),
-        ("t:half:code", "of two columns"),
     ],
 )
 def test_what_nobody_can_tell_is_refused_at_once(rows, right, words):
