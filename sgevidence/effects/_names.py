@@ -21,7 +21,7 @@ from ._smooth import Smooth
 from ._terms import parts
 
 #: Names of polynomials; those of higher degrees are ^4, ^5, …
-DEGREES = {1: "linear", 2: "quadratic", 3: "cubic"}
+POLYNOMIAL_NAMES = {1: "linear", 2: "quadratic", 3: "cubic"}
 
 
 class Effect(NamedTuple):
@@ -57,7 +57,7 @@ def part_effects(coding: Coding, part: Any) -> tuple[list[Effect], np.ndarray]:
     levels = coding.columns.levels_of(part.column)
     H = contrasts(len(levels))
     if part.polynomial:
-        degrees = [DEGREES.get(k, f"^{k}") for k in range(1, len(levels))]
+        degrees = [POLYNOMIAL_NAMES.get(k, f"^{k}") for k in range(1, len(levels))]
         return [level_effect(part.name, degree) for degree in degrees], polynomials(len(levels)).T @ H
     if part.reference is None:
         return [level_effect(part.name, level) for level in levels], H

@@ -18,8 +18,8 @@ from sgevidence import (
     sub_formulas,
 )
 from sgevidence.displays import SmoothDisplay
-from sgevidence.effects import _coding
-from sgevidence.effects._smooth import Curve, Cycle
+from sgevidence.effects import Cycle, _coding
+from sgevidence.effects._smooth import Curve
 from sgevidence.exceptions import EvidenceWarning
 from sgevidence.history import Rows
 
