@@ -214,7 +214,6 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
     [
         ("y ~ gamma(days)", "none of the functions"),
         ("days", "no response"),
-        ("y ~ 0 + days", "fit_intercept=False"),
         ("y ~ (days - 1 | subject)", r"1 or 0 first, as in \(1 \+ x \| g\)"),
         ("y ~ nothing", "'nothing'"),
         ("y ~ (days", "cannot be read"),
