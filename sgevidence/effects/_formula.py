@@ -135,8 +135,11 @@ class Reader(NamedTuple):
         for name in names:
             if name not in (known := column_names(self.X.frame)):
                 close = get_close_matches(str(name), list(map(str, known)), n=1)
-                hint = f": {close[0]!r} is near" if close else f": its columns are {known[:20]}"
-                raise ValueError(f"{shown(self.text, piece=str(name))}: X has no column {name!r}{hint}")
+                hint = f"{close[0]!r} is near, and " if close else ""
+                raise ValueError(
+                    f"{shown(self.text, piece=str(name))}: X has no column {name!r}, {hint}its columns are "
+                    f"{known[:20]}"
+                )
             self.used[str(name)] = None
 
     def made(self, name: Any) -> list[str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-#: What a caret is looked for outside of, and the caret.
+#: Quoted text and names, in which a caret is no power, and the caret.
 QUOTED_OR_CARET = re.compile(r"`[^`]*`|'[^']*'|\"[^\"]*\"|\^")
 #: Characters of a formula that a message shows at most.
 MAX_SHOWN_CHARACTERS = 60

@@ -111,7 +111,7 @@ def tree_of_tokens(text: str, parser: Any) -> Any:
 
 
 def refuse_left(text: str, node: Any) -> None:
-    """What brms writes beside its response, y | cens(c), and responses of several columns."""
+    """Unreadable for additions of brms to the response, y | cens(c), and for responses of several columns."""
     if type(node).__name__ != "Binary" or node.operator.kind != "TILDE":
         return
     left = node.left

@@ -19,10 +19,10 @@ class Group(NamedTuple):
         Name or number of the column; numbers, strings and categories are levels alike.  Levels of several
         columns are their combinations, as of groups within groups.
     by : str, int, Factor, Interaction of factors, sequence of these or None, default=None
-        Columns whose slope differs from level to level, too.  They keep their linear effect.  Of a factor,
-        the differences between its levels vary from level to level of the group: contrasts with one τ, that
-        of the difference between two levels, whatever the order of the levels.  With ``intercept=False``
-        each level of the factor has a τ of its own.
+        Columns whose slope differs from level to level, too.  They keep their linear effect.  A factor has
+        contrasts that differ from level to level of the group, with one τ, that of the difference between
+        two levels, whatever their order.  With ``intercept=False`` each level of the factor has a τ of its
+        own.
     correlated : bool, default=True
         Intercept and slopes of a level are correlated, with an LKJ(2) prior; False: independent.  Contrasts
         of a factor are correlated with intercept and slopes, and independent of each other; with

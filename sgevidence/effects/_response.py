@@ -1,4 +1,4 @@
-r"""What a formula makes of its response: log(y) ~ x is a model of z = g(y) whose evidence is that of y.
+r"""Functions of the response: log(y) ~ x is a model of z = g(y) whose evidence is that of y.
 
     p(y | X) = p(z | X) |g'(y)|
 
@@ -26,7 +26,7 @@ class Step(NamedTuple):
 
 
 #: Functions of the left-hand side.  What lies below zero of sqrt(y) is a y of zero to predictions.
-STEPS = {
+RESPONSE_STEPS = {
     "log": Step(np.log, np.exp, lambda y: -np.log(y)),
     "log2": Step(np.log2, np.exp2, lambda y: -np.log(y * np.log(2.0))),
     "log10": Step(np.log10, lambda z: 10.0**z, lambda y: -np.log(y * np.log(10.0))),
@@ -51,7 +51,7 @@ class Response(NamedTuple):
         steps: list[Any] = []
         while tree[0] != "column":
             operation, *arguments = tree
-            if operation in STEPS:
+            if operation in RESPONSE_STEPS:
                 steps.append(operation)
                 tree = arguments[0]
             elif operation == "I":
@@ -66,8 +66,8 @@ class Response(NamedTuple):
                     )
             else:
                 raise ValueError(
-                    f"{shown(text)}: the response {words} is no column in {', '.join(STEPS)} or arithmetic "
-                    "with numbers, whose inverse predictions need: make the column in the frame"
+                    f"{shown(text)}: the response {words} is no column in {', '.join(RESPONSE_STEPS)} or "
+                    "arithmetic with numbers, whose inverse predictions need: make the column in the frame"
                 )
         return cls(tree[1], words, tuple(steps[::-1]))
 
@@ -108,7 +108,7 @@ class Response(NamedTuple):
 def of_step(step: Any) -> Step:
     """The function of a step, which is a name, or arithmetic with a number."""
     if isinstance(step, str):
-        return STEPS[step]
+        return RESPONSE_STEPS[step]
     operation, c, is_first = step
     if operation == "+":
         return Step(lambda y: y + c, lambda z: z - c, lambda y: 0.0)

@@ -178,7 +178,7 @@ REFUSED = [
     ("cens(x)", "event="),
     ("me(x, z)", "errors of measurement"),
     ("s(g, bs='re')", r"write \(1 \| g\)"),
-    ("x + xx", "at character 9: X has no column 'xx': 'x' is near"),
+    ("x + xx", "at character 9: X has no column 'xx', 'x' is near"),
     ("log(c)", "the column 'c' has levels"),
     ("log(x, 2)", r"log\(\) has one column"),
     ("log()", "cannot be read|has one column"),

@@ -197,10 +197,14 @@ def test_many_levels_are_drawn_one_point_at_a_time(frame, monkeypatch):
     [
         ("y ~ days + (1 | subject)", [Group("subject")], ["days", "subject"]),
         ("y ~ days + (1 + days | subject)", [Group("subject", by="days")], ["days", "subject"]),
-        ("y ~ (0 + days | subject)", [Group("subject", by="days", intercept=False)], ["days", "subject"]),
+        (
+            "y ~ (0 + days | subject)",
+            [Group("subject", by="days", intercept=False, origin=0)],
+            ["days", "subject"],
+        ),
         (
             "y ~ (1 | subject) + (0 + days | subject)",
-            [Group("subject", by="days", correlated=False)],
+            [Group("subject", by="days", correlated=False, origin=0)],
             ["days", "subject"],
         ),
         ("y ~ days * site", [Factor("site"), Interaction("days", Factor("site"))], ["days", "site"]),
@@ -220,11 +224,8 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
 @pytest.mark.parametrize(
     "formula, words",
     [
-        ("y ~ (1 + days || subject)", "correlated=False"),
-        ("y ~ exp(days)", "none of the functions"),
+        ("y ~ gamma(days)", "none of the functions"),
         ("days", "no response"),
-        ("y ~ 0 + days", "fit_intercept=False"),
-        ("y ~ (1 + days | subject) + (0 + z | subject)", "one term for each effect"),
         ("y ~ (days - 1 | subject)", r"1 or 0 first, as in \(1 \+ x \| g\)"),
         ("y ~ nothing", "'nothing'"),
         ("y ~ (days", "cannot be read"),
@@ -232,7 +233,7 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
         ("y ~ days + (1 | y)", "on the right"),
         ("y ~ site + C(site)", "in two terms"),
         ("y ~ days | subject", "from '|' on: effects of a group"),
-        ("y ~ days %in% site", "from '%' on$"),
+        ("y ~ days % site", "from '%' on$"),
         ("y[yes] ~ days", "no level to choose"),
         ("y ~ s(z, k=8.9)", "s\\(z, k=8.9\\): k must be a whole number"),
         ("y ~ bs(z, df=days)", "bs\\(z, df=days\\): df must be a whole number"),
