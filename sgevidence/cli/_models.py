@@ -40,7 +40,7 @@ class FrameRows(NamedTuple):
         ``asked`` are the columns of weights, offset, trials and event.
         ValueError if formulas have different responses, or a column does not exist.
         """
-        frame = read_frame(data, text)
+        frame = read_frame(data, text, formulas)
         if len(responses := {response_of(formula).name for formula in formulas}) > 1:
             raise ValueError(
                 f"formulas have the responses {sorted(responses)}: evidences of one y are compared"
@@ -134,10 +134,19 @@ def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple[str, ...]
     return makers[name](**params), ("sample_weight",)
 
 
-def read_frame(data: str, text: TextFormat) -> Any:
+def levels_alone(name: str, formulas: list[str]) -> bool:
+    """Whether formulas name a column in C(), in T() or behind a bar only: then 1 and 1.0 are two levels."""
+    written = rf"(?<![\w.`])(?:`{re.escape(name)}`|{re.escape(name)}(?![\w.`]))"
+    places = [len(re.findall(written, one)) for one in formulas]
+    as_levels = rf"\b[CT]\(\s*{written}|\|[^()|]*?{written}"
+    return sum(places) > 0 and places == [len(re.findall(as_levels, one)) for one in formulas]
+
+
+def read_frame(data: str, text: TextFormat, formulas: list[str]) -> Any:
     """A file as a pandas frame, whose text is levels; ImportError tells what installs pandas.
 
     As --target reads it: a file that is here, with names that differ, whose missing values Arrow knows.
+    Columns of text files that are levels alone are read as written.
     """
     try:
         import pandas
@@ -166,9 +175,13 @@ def read_frame(data: str, text: TextFormat) -> Any:
         names = pyarrow.feather.read_table(path, memory_map=True).schema.names
     if twice := sorted({name for name in names if names.count(name) > 1}):  # which pandas would number
         raise ValueError(f"several columns are named {twice[0]!r}: give each a name of its own")
+    as_written = {name: str for name in names if levels_alone(name, formulas)}
+    if path.suffix in TEXT_FILES and as_written:
+        readers[path.suffix] = partial(readers[path.suffix], dtype=as_written)
     frame = readers[path.suffix](path)
     if text.thousands is not None:  # pandas takes 1.12.2020 for a number
-        for name in frame.columns[[not pandas.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]:
+        is_text = [not pandas.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+        for name in frame.columns[is_text].difference(list(as_written)):
             frame[name] = with_thousands(frame[name], text)
     return frame
 

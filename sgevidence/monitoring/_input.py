@@ -39,6 +39,17 @@ def as_table(X: Any, y: Any = None) -> Any:
     return np.asarray(X).reshape(-1, 1)
 
 
+def as_numbers(X: Any) -> Any:
+    """A list of numbers as an array; anything else as it is."""
+    if type(X) not in (list, tuple):
+        return X
+    try:
+        found = np.asarray(X)
+    except ValueError:  # rows of several lengths
+        return X
+    return found if found.dtype.kind in "fiub" else X
+
+
 def _is_flat(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(np.isscalar(x) for x in X)
 

@@ -14,7 +14,7 @@ from ..exceptions import warn_caller
 from ..rows import cells_named, last_time, refuse_unreadable, validated
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
-from ._input import TimesInState, as_row, as_table, index_of, refuse_model, with_times
+from ._input import TimesInState, as_numbers, as_row, as_table, index_of, refuse_model, with_times
 from ._skipped import SkippedRows, present_rows
 from ._watch import Record, RowWatch, Watched
 from ._watches import make_watch, watches_by_estimator
@@ -204,7 +204,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             # an estimator is copied before it learns, the arrays of a closed form are not
             watch = self._new_watch() if reset else self._copied()
             refuse_model(y)
-            refuse_unreadable(takes_missing=not isinstance(watch, ChunkWatch), X=X, y=y)
+            X = as_numbers(X)  # nan in an array is a missing cell, and None or pandas.NA a fault
+            refuse_unreadable(X=X, y=y)
             self._last_time = last_time(None if reset else getattr(self, "_last_time", None), X=X, y=y)
             index = index_of(X)
             X, y = self._validate(as_table(X, y), y, watch, reset)

@@ -25,7 +25,7 @@ class SkippedRows(NamedTuple):
         """With those of a call whose first row is number ``first`` of the stream."""
         return SkippedRows(np.append(self.at, first + np.flatnonzero(~present)))
 
-    def in_stream(self, absorbed: np.ndarray) -> np.ndarray:
+    def in_stream(self, absorbed: np.ndarray | int) -> np.ndarray:
         """Numbers in the stream of rows that are counted without those skipped."""
         before = np.searchsorted(self.at - np.arange(len(self.at)), absorbed, side="right")
         return np.asarray(absorbed) + before

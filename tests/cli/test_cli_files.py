@@ -13,7 +13,8 @@ from mutants import broken
 
 from sgevidence import BayesianGLM, BayesianGMM, BayesianLinearRegression, RowSource, compare
 from sgevidence.cli import _select
-from sgevidence.effects import Factor
+from sgevidence.cli._models import levels_alone
+from sgevidence.effects import Factor, Group
 from sgevidence.exceptions import EvidenceWarning
 
 testing = pytest.importorskip("typer.testing")
@@ -428,3 +429,30 @@ def test_true_and_false_are_one_and_zero(run, tmp_path, yes, no):
     (tmp_path / "doubt.csv").write_text("\n".join(["alone,fare", *lines, "perhaps,3", ""]))
     out = run("compare", "doubt.csv", "--target", "fare", "--thousands", ",")
     assert out.exit_code == 1 and f"'alone' has text, '{yes}' in row 0" in out.stderr
+
+
+@pytest.mark.parametrize(
+    "cells", [["1", "1.0", "1.00"], ["-0", "0", "+0"], ["inf", "Inf", "-inf"], ["01", "1", "1e0"]]
+)
+@pytest.mark.parametrize(
+    ("term", "rest"),
+    [(Factor("f"), "C(f)"), (Group("f"), "(1|f)"), (Group("f"), "(1 | `f`)")],
+    ids=["C", "group", "quoted"],
+)
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+def test_levels_of_formulas_are_read_as_written(run, tmp_path, cells, term, rest):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("formulae")
+    rng, code = np.random.default_rng(0), np.arange(24) % 3
+    frame = pandas.DataFrame({"x": rng.normal(size=24), "f": code, "y": code + rng.normal(size=24)})
+    known = BayesianLinearRegression(terms=[term], random_state=0).fit(frame[["x", "f"]], frame["y"])
+    path = tmp_path / "rows.csv"
+    frame.assign(f=np.array(cells)[code]).to_csv(path, index=False)
+    out = run("compare", str(path), "--json", "--formula", f"y ~ x + {rest}")
+    assert json.loads(out.stdout)[0]["log_evidence"] == pytest.approx(known.log_evidence_, abs=0.05)
+
+
+def test_a_column_that_a_formula_names_as_a_number_too_is_one():
+    assert levels_alone("f", ["y ~ x + C(f)", "y ~ x + (1 + x || f)"])
+    assert not levels_alone("f", ["y ~ f + (1|f)"]) and not levels_alone("f", ["y ~ f.2 + x"])
+    assert not levels_alone("x", ["y ~ (1 + x | f)"]) and levels_alone("g h", ["y ~ (1|f:`g h`)"])

@@ -93,5 +93,7 @@ def test_a_stream_without_any_complete_row():
 def test_an_estimators_rows_have_all_cells():
     with pytest.raises(ValueError, match="X contains NaN"):
         EvidenceMonitor(BayesianGMM(1)).partial_fit([[0.0], [np.nan]])
+    with pytest.raises(ValueError, match="X contains NaN or another missing value, None in row 1"):
+        EvidenceMonitor(NormalSegment()).partial_fit([[0.0], [None]])
     with pytest.raises(ValueError, match="infinity"):
         EvidenceMonitor(RegressionSegment()).partial_fit([[0.0], [1.0]], [0.0, np.inf])

@@ -23,8 +23,8 @@ MODEL_OF_COVARIANCE: dict[str, type[GaussianMixture]] = {
 
 #: Variance expected in the thinnest direction of a full covariance, in units of a column's: the largest
 #: eigenvalue of a Wishart matrix with p + 1 degrees of freedom is about 4p + 2, and 2β over it the variance.
-#: Of twenty simulated sets the evidence has the number of groups in twenty, with (1, 1) in 18, BIC in 19; one
-#: warns of the prior (eleven); faithful and iris do not.
+#: The evidence is right on twenty of twenty simulated sets, with (1, 1) on 18, BIC on 19; one
+#: set warns of the prior (with (1, 1) eleven); faithful and iris do not.
 THINNEST_VARIANCE = 0.02
 
 
