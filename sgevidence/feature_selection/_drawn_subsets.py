@@ -95,6 +95,6 @@ def pooled_draws(
     theta, start = np.zeros((len(chosen), q)), 0
     for k, (columns, one) in enumerate(subsets):
         own = np.flatnonzero(owner[chosen] == k)
-        theta[np.ix_(own, columns)] = one.theta[chosen[own] - start]
+        theta[own[:, None], columns] = one.theta[chosen[own] - start]
         start += len(one.weights)
     return PooledDraws(theta)
