@@ -86,7 +86,7 @@ class PooledDraws(NamedTuple):
 def pooled_draws(
     subsets: Sequence[tuple[list[int], Any]], weight: np.ndarray, q: int, rng: np.random.Generator
 ) -> PooledDraws:
-    """Of subsets, columns and draws each, by their weights."""
+    """Draws of subsets, with columns each, by the weights of the subsets."""
     log_weight = np.concatenate(
         [np.log(share) + np.log(one.weights + 1e-300) for share, (_, one) in zip(weight, subsets)]
     )
@@ -95,6 +95,6 @@ def pooled_draws(
     theta, start = np.zeros((len(chosen), q)), 0
     for k, (columns, one) in enumerate(subsets):
         own = np.flatnonzero(owner[chosen] == k)
-        theta[np.ix_(own, columns)] = one.theta[chosen[own] - start]
+        theta[own[:, None], columns] = one.theta[chosen[own] - start]
         start += len(one.weights)
     return PooledDraws(theta)

@@ -182,6 +182,7 @@ def _arranged(
     if regressions.are_drawn:
         found = [(columns_of(states[i], subsets.always, subsets.groups), fits[i]) for i in best]
         models, weight = [regressions.pooled(found, weight)], np.ones(1)
+        doubts += models[0].warnings_
     return Posterior(
         [columns_of(states[i], subsets.always, subsets.groups) for i in listed],
         weights.log_evidence[listed],

@@ -25,6 +25,8 @@ from ._subsets import Subsets
 
 #: Subsets that a search weighs at most, of which each takes about a millisecond with a thousand rows.
 MAX_WEIGHED = 20_000
+#: Subsets whose neighbours' modes are remembered, at most: a step of a chain asks for those of few.
+N_PREDICTED = 4
 
 
 class Regressions:
@@ -225,7 +227,8 @@ class LaplaceSubsets(Subsets):
     def evidences_of_flips(self, state: int) -> tuple[np.ndarray, np.ndarray]:
         here, zeros, found = self.evidence(state)[0], np.zeros(len(self.groups)), self._flipped(state, False)
         if found is not None:
-            self._predicted = (self._predicted | {state: found.theta}) if len(self._predicted) < 3 else {}
+            few = self._predicted if len(self._predicted) < N_PREDICTED else {}
+            self._predicted = few | {state: found.theta}
             return here + found.change, zeros
         each = [self._laplace(state ^ (1 << g), state) for g in range(len(self.groups))]
         return np.array(each), zeros

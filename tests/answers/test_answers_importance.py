@@ -5,8 +5,7 @@ import pytest
 from mutants import broken
 from scipy.stats import f, kstest, multivariate_t
 
-from sgevidence.answers import _importance, importance_draws
-from sgevidence.answers._importance import TDensity
+from sgevidence.answers import TDensity, _importance, importance_draws
 from sgevidence.kernels import Coordinates
 
 D, NU, LOG_MASS, LOG_COPIES = 3, 5.0, -7.5, np.log(6.0)

@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from scipy.special import logsumexp
 
-from sgevidence import BayesianGLM, EvidenceFeatureSelector
+from sgevidence import BayesianGLM, EvidenceFeatureSelector, EvidenceWarning
 from sgevidence.answers import TDensity
 from sgevidence.feature_selection import _drawn_subsets
 from sgevidence.feature_selection._newton_of_many import derivatives_of_many
@@ -160,3 +160,11 @@ def test_a_subset_that_draws_do_not_tell_is_fitted(monkeypatch):
     error = np.hypot(drawn.log_evidence_std_, fitted.log_evidence_std_)
     assert abs(drawn.log_evidence_ - fitted.log_evidence_) < 4 * error
     assert len(fitted.weights) == len(fitted.theta) and len(fitted.theta) != len(drawn.theta)
+
+
+def test_doubts_of_the_average_are_said():
+    """Weights that were normalised are seen by the regression that predicts, and said by the selector."""
+    rng = np.random.default_rng([SEED, 5])
+    X, y = rng.standard_normal((40, 2)), rng.integers(2, size=40)
+    with pytest.warns(EvidenceWarning, match="count as one row"):
+        EvidenceFeatureSelector(BayesianGLM("bernoulli"), random_state=0).fit(X, y, np.full(40, 1 / 40))

@@ -10,7 +10,7 @@ from error_bars import check_coverage, z_scores
 from mutants import broken
 
 from sgevidence import EvidenceWarning
-from sgevidence.answers._importance import TDensity
+from sgevidence.answers import TDensity
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
