@@ -301,7 +301,7 @@ def seconds(*functions: Callable) -> list[tuple[float, Any]]:
 def error_bars(fitted: Any) -> str:
     """Standard errors of the log evidence, nats, the largest of several."""
     if hasattr(fitted, "cv_results_"):
-        return f"{np.max(fitted.cv_results_['std_log_evidence']):.3f}"
+        return f"{np.max(fitted.cv_results_['mean_test_log_evidence_std']):.3f}"
     several = fitted if isinstance(fitted, list) else [fitted]
     return f"{max(float(getattr(one, 'log_evidence_std_', np.nan)) for one in several):.3f}"
 
