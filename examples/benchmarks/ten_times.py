@@ -31,7 +31,8 @@ from sklearn.mixture import GaussianMixture
 
 import sgevidence as sge
 
-#: Seconds of lmer and glmer (lme4 1.1) and gam (mgcv), R 4.2, 2026-11-28, one thread, rows of the same kinds.
+#: Seconds of lmer and glmer (lme4) and gam (mgcv), 2026-11-28, one thread, on other rows of these sizes;
+#: how many rows the crossed ones had is not known.
 R_SECONDS = {
     "100 groups of 20": 0.03,
     "1000 groups of 20": 0.29,
