@@ -95,11 +95,11 @@ def test_long_ones_are_seen():
 
 
 def test_the_sampler_itself_is_short():
-    """What decides is in the transitions: SGAIS says which, in ten parameters."""
+    """What decides is in the transitions: SGAIS says which, in eleven parameters."""
     tree = ast.parse((ROOT / "sgevidence" / "samplers" / "_sgais.py").read_text(encoding="utf-8"))
     (sgais,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    assert code_lines(sgais) < 120
-    assert len(sgevidence.SGAIS().get_params(deep=False)) <= 10
+    assert code_lines(sgais) < 123
+    assert len(sgevidence.SGAIS().get_params(deep=False)) <= 11
     nested = 'class A:\n    """Doc.\n    """\n\n    def f(self):\n        """Doc."""\n        return 1\n'
     assert code_lines(ast.parse(nested).body[0]) == 4
 

@@ -31,7 +31,8 @@ from sklearn.mixture import GaussianMixture
 
 import sgevidence as sge
 
-#: Seconds of lmer and glmer (lme4 1.1) and gam (mgcv), R 4.2, 2026-11-28, one thread, rows of the same kinds.
+#: Seconds of lmer and glmer (lme4) and gam (mgcv), 2026-11-28, one thread, on other rows of these sizes;
+#: how many rows the crossed ones had is not known.
 R_SECONDS = {
     "100 groups of 20": 0.03,
     "1000 groups of 20": 0.29,
@@ -301,7 +302,7 @@ def seconds(*functions: Callable) -> list[tuple[float, Any]]:
 def error_bars(fitted: Any) -> str:
     """Standard errors of the log evidence, nats, the largest of several."""
     if hasattr(fitted, "cv_results_"):
-        return f"{np.max(fitted.cv_results_['std_log_evidence']):.3f}"
+        return f"{np.max(fitted.cv_results_['mean_test_log_evidence_std']):.3f}"
     several = fitted if isinstance(fitted, list) else [fitted]
     return f"{max(float(getattr(one, 'log_evidence_std_', np.nan)) for one in several):.3f}"
 

@@ -205,14 +205,12 @@ class SGAIS(Parts, OnlineSampler):
     @property
     def takes_folded_rows(self) -> bool:
         """Whether ``update`` takes rows that nobody holds, of which sums are asked."""
-        kept = None not in (self.proposal, self.reservoir_size, self.resampling)
-        return kept and self.chunk_size is None
+        return None not in (self.proposal, self.reservoir_size, self.resampling) and self.chunk_size is None
 
     def _init(self, model: Model, rng: np.random.Generator) -> State:
         size = self.reservoir_size
         memory = Memory.empty(size, None if size is None else 10 * size)
-        prior = PriorCloud(model, deepcopy(rng), self._particles(model, 0.0))
-        return State(prior, memory)  # type: ignore[arg-type]  # it is drawn when it is asked for more than M
+        return State(PriorCloud(model, deepcopy(rng), self._particles(model, 0.0)), memory)  # type: ignore
 
     def _update(
         self, state: State, model: Model, rows: Any, rng: np.random.Generator, progress: Progress

@@ -14,7 +14,8 @@ from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
 from sgevidence.models._linear_posterior import UnknownNoise
 from sgevidence.particles import Cloud
-from sgevidence.transitions._answer_cloud import ExactCloud, PriorCloud, exact_cloud
+from sgevidence.transitions import PriorCloud
+from sgevidence.transitions._answer_cloud import ExactCloud, exact_cloud
 
 
 def sums_of(model, n=40, seed=0):
