@@ -138,6 +138,6 @@ class SubsetPredictions(Standardising):
         return mean, found.std(X) * (1.0 if units is None else units.y_scale)
 
 
-def given_of(offset: Any, trials: Any = None, event: Any = None) -> dict[str, Any]:
+def given_of(offset: Any, trials: Any = None, event: Any = None, entry: Any = None) -> dict[str, Any]:
     """Keyword arguments of those that are given."""
-    return with_known(None, offset, trials, event).given
+    return with_known(None, offset, trials, event, entry).given

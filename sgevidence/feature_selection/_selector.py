@@ -243,6 +243,7 @@ class EvidenceFeatureSelector(
         offset: Any = None,
         trials: Any = None,
         event: Any = None,
+        entry: Any = None,
     ) -> Self:
         """Forget what was seen and learn from these rows.
 
@@ -258,6 +259,8 @@ class EvidenceFeatureSelector(
             The family ``"binomial"`` needs them.
         event : bool or array-like of shape (n_samples,), optional
             False where a time is censored.
+        entry : float or array-like of shape (n_samples,), optional
+            Rows are there only because y was beyond it.
 
         Returns
         -------
@@ -268,7 +271,7 @@ class EvidenceFeatureSelector(
         ValueError
             On bad input; nothing has changed then.
         """
-        known = given_of(offset, trials, event)
+        known = given_of(offset, trials, event, entry)
         return self._learn(X, y, sample_weight, reset=True, known=known)
 
     @available_if(_keeps_sums)

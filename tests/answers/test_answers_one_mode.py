@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sgevidence import SGAIS, BayesianGLM
 from sgevidence.answers import Answer, Declined, _one_mode
 from sgevidence.history import Rows
-from sgevidence.models import FarColumns, Gamma, GLMModel, NegativeBinomial, StudentT, Weibull
+from sgevidence.models import Bounded, FarColumns, Gamma, GLMModel, NegativeBinomial, StudentT, Weibull
 from sgevidence.models._few_rows import fits_of_few
 from sgevidence.targets import Likelihood, Target, folded_mode
 
@@ -30,8 +30,10 @@ def skewed(family, n):
     x = rng.standard_normal((n, 1))
     y = np.exp(0.5 * x[:, 0]) * rng.gamma(1.5, size=n)
     y = rng.poisson(2 * y).astype(float) if isinstance(family, NegativeBinomial) else y
-    X = np.column_stack([x, rng.random(n) < 0.7]) if isinstance(family, Weibull) else x
-    return GLMModel(1, family, fit_intercept=False), Rows.of(X, y)
+    if not isinstance(family, Weibull):
+        return GLMModel(1, family, fit_intercept=False), Rows.of(x, y)
+    bounds = [y, np.where(rng.random(n) < 0.7, y, np.inf), np.full(n, -np.inf)]
+    return GLMModel(1, Bounded(family), fit_intercept=False), Rows.of(np.column_stack([x, *bounds]), y)
 
 
 @pytest.mark.parametrize("n", [1, pytest.param(4, marks=pytest.mark.slow), 40])
