@@ -27,7 +27,7 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Target, find_mode
 from ._base import State
-from ._mode_search import SAME_RADIUS, Mode, ModeSearch, subsample
+from ._mode_search import MODE_RADIUS, SAME_RADIUS, Mode, ModeSearch, subsample
 
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
 N_LOOKED_AT, N_CLIMBS = 1000, 6
@@ -68,7 +68,7 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     """
     on_the_way = subsample(rows, search.search_rows, rng)
     # mass of a Gaussian that the region around a maximum leaves outside
-    radius = max(search.radius, chi2.isf(1e-4, model.n_params) / model.n_params)
+    radius = max(MODE_RADIUS, chi2.isf(1e-4, model.n_params) / model.n_params)
     climbs = Climbs(model, rows, on_the_way, float(radius))
     prior = model.starts(rows, N_LOOKED_AT, rng)
     theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.spread_theta(N_LOOKED_AT)]))

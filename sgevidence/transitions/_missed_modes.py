@@ -26,7 +26,7 @@ from ..particles import Cloud
 from ..targets import Likelihood, Path, Target
 from ._base import State, Step, Streams
 from ._climbs import N_LOOKED_AT, Ends, climbed
-from ._mode_search import ModeSearch
+from ._mode_search import GOOD_ENOUGH_NATS, SIGNIFICANT_ERRORS, SIGNIFICANT_GAIN_NATS, ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._prior_survey import Restart
 from ._watchlist import AWAY_FACTOR, SHORT_NATS, Watchlist, nearest
@@ -65,23 +65,23 @@ class MissedModes:
             near = float(cloud.W @ mode.near(self.path.model, cloud.theta))
             claimed = cloud.log_evidence + np.log(max(near, NEGLIGIBLE_WEIGHT))
             mass = mode.log_evidence
-            is_vague = near > NEGLIGIBLE_WEIGHT and cloud.log_evidence_std > self.search.good_enough
+            is_vague = near > NEGLIGIBLE_WEIGHT and cloud.log_evidence_std > GOOD_ENOUGH_NATS
             if not abs(mass - claimed) > DOUBTFUL_MASS_NATS and not is_vague:
                 continue
             if complete:
                 draws = importance.draws(mode, cloud.M)
                 mass = draws.weights.log_mean
-                if draws.reliable(self.search):
+                if draws.are_reliable:
                     known[i] = mass
                     renewed = importance.added(cloud, mode, draws)
                     std = np.hypot(cloud.log_evidence_std, draws.weights.relative_variance**0.5)
-                    is_wrong = abs(mass - claimed) > max(DOUBTFUL_MASS_NATS, self.search.significant * std)
+                    is_wrong = abs(mass - claimed) > max(DOUBTFUL_MASS_NATS, SIGNIFICANT_ERRORS * std)
                     if is_wrong or (is_vague and 2 * renewed.log_evidence_std < cloud.log_evidence_std):
                         cloud, n_renewals = renewed, n_renewals + 1
                     continue
             # unreliable draws hardly ever give too much; Laplace does, along a ridge
             gain = mass - cloud.log_evidence
-            if near < NEGLIGIBLE_WEIGHT and gain > self.search.significant:
+            if near < NEGLIGIBLE_WEIGHT and gain > SIGNIFICANT_GAIN_NATS:
                 missed = float(np.fmax(missed, gain))
         info, adaptation = Renewed(n_renewals, missed, importance.n_likelihoods), step.state.adaptation
         if n_renewals:
@@ -102,19 +102,19 @@ class MissedModes:
 
         A neck of the posterior may look like one.  Particles that have been annealed past it know better.
         """
-        gap = gaps(step.state.cloud, ends, target, self.search.significant)
+        gap = gaps(step.state.cloud, ends, target)
         if not np.any(gap < SHORT_NATS):
             return step, gap
         again = self.restart(step.state, self.path, self.rng)
         if not again.crossed:
-            is_missed = step.state.is_rivalled and -gap.min() > self.search.significant
+            is_missed = step.state.is_rivalled and -gap.min() > SIGNIFICANT_GAIN_NATS
             info = step.info.plus(Renewed(missed_mode=-gap.min() if is_missed else np.nan))
             return step._replace(info=info), gap
         info = step.info.plus(Renewed(1, n_likelihoods=again.info.n_likelihoods))
         return Step(again.state, info, is_from_outside=True), np.zeros(len(gap))
 
 
-def gaps(cloud: Cloud, ends: Ends, target: Target, significant: float) -> np.ndarray:
+def gaps(cloud: Cloud, ends: Ends, target: Target) -> np.ndarray:
     """By how many nats the best particle is better than each wall; infinite for walls that are theirs.
 
     These are near particles, and not better by more than the top of what they are drawn from may be.
@@ -125,4 +125,4 @@ def gaps(cloud: Cloud, ends: Ends, target: Target, significant: float) -> np.nda
     usual = nearest(theta, theta, 2).max()
     away = nearest(ends.walls, theta) > AWAY_FACTOR * usual
     gap = target.value(theta).max() - ends.values
-    return np.where(away | (-gap > significant + theta.shape[1] / 2), gap, np.inf)
+    return np.where(away | (-gap > SIGNIFICANT_GAIN_NATS + theta.shape[1] / 2), gap, np.inf)

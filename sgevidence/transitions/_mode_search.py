@@ -19,6 +19,14 @@ from ..targets import Likelihood, Path, Target, find_mode
 
 #: r within which two ends of Newton's method are one maximum: each errs by 0.02/d (its tolerance).
 SAME_RADIUS = 0.1
+#: r of the region that counts as a mode's own, beyond all of a Gaussian's mass for d > 10; and of smaller
+#: regions, in which the posterior is nearer to Gaussian.
+MODE_RADIUS, SMALL_RADII = 4.0, (1.0, 1.5, 2.0)
+#: Nats by which a mode must be better to be reported as missed; standard errors by which the evidence of its
+#: region alone must exceed that of the particles to call them wrong.
+SIGNIFICANT_GAIN_NATS, SIGNIFICANT_ERRORS = 3.0, 3.0
+#: Standard error of log Z, nats, below which particles at the mode need no help.
+GOOD_ENOUGH_NATS = 0.1
 
 
 class Mode(NamedTuple):
@@ -69,23 +77,6 @@ class ModeSearch(BaseEstimator):
         How many of the distinct maxima that were found are climbed on the larger sample, and kept.
     negligible : float, default=8.0
         Nats below the best mode at which a mode no longer counts: its width may make up for a few.
-    significant : float, default=3.0
-        Nats by which a mode must be better to be reported as missed; standard errors by which the evidence of
-        its region alone must exceed that of the particles to call them wrong.
-    radius : float, default=4.0
-        r of the region that counts as a mode's own, beyond all of a Gaussian's mass for d > 10.
-    small_radii : tuple of floats, default=(1.0, 1.5, 2.0)
-        r of smaller regions, in which the posterior is nearer to Gaussian.
-    min_effective, min_draws : float, default=0.1, 20
-        Share of importance weights that must be effective for their variance to be believed, and number.
-    precise : float, default=0.05
-        Standard error of a region's log evidence, nats, that more draws are taken for.
-    max_rounds, trial_rounds : int, default=16, 4
-        How many times M draws are taken for it, and before importance sampling is given up.
-    good_enough : float, default=0.1
-        Standard error of log Z, nats, below which particles at the mode need no help.
-    max_outside : float, default=0.02
-        Share of the evidence that may depend on particles that were weighted by new rows but not moved.
 
     References
     ----------
@@ -108,16 +99,6 @@ class ModeSearch(BaseEstimator):
         "max_climbs": [Interval(Integral, 1, None, closed="left")],
         "max_modes": [Interval(Integral, 1, None, closed="left")],
         "negligible": [Interval(Real, 0, None, closed="neither")],
-        "significant": [Interval(Real, 0, None, closed="neither")],
-        "radius": [Interval(Real, 0, None, closed="neither")],
-        "small_radii": [tuple],
-        "min_effective": [Interval(Real, 0, 1, closed="both")],
-        "min_draws": [Interval(Real, 0, None, closed="neither")],
-        "precise": [Interval(Real, 0, None, closed="neither")],
-        "max_rounds": [Interval(Integral, 1, None, closed="left")],
-        "trial_rounds": [Interval(Integral, 1, None, closed="left")],
-        "good_enough": [Interval(Real, 0, None, closed="neither")],
-        "max_outside": [Interval(Real, 0, 1, closed="both")],
     }
 
     def __init__(
@@ -129,16 +110,6 @@ class ModeSearch(BaseEstimator):
         max_climbs: int = 8,
         max_modes: int = 4,
         negligible: float = 8.0,
-        significant: float = 3.0,
-        radius: float = 4.0,
-        small_radii: tuple[float, ...] = (1.0, 1.5, 2.0),
-        min_effective: float = 0.1,
-        min_draws: float = 20,
-        precise: float = 0.05,
-        max_rounds: int = 16,
-        trial_rounds: int = 4,
-        good_enough: float = 0.1,
-        max_outside: float = 0.02,
     ) -> None:
         self.first_rows = first_rows
         self.search_rows = search_rows
@@ -147,16 +118,6 @@ class ModeSearch(BaseEstimator):
         self.max_climbs = max_climbs
         self.max_modes = max_modes
         self.negligible = negligible
-        self.significant = significant
-        self.radius = radius
-        self.small_radii = small_radii
-        self.min_effective = min_effective
-        self.min_draws = min_draws
-        self.precise = precise
-        self.max_rounds = max_rounds
-        self.trial_rounds = trial_rounds
-        self.good_enough = good_enough
-        self.max_outside = max_outside
 
 
 def modes_are_due(search: ModeSearch, path: Path) -> bool:
@@ -182,7 +143,7 @@ def find_modes(search: ModeSearch, model: Model, rows: Rows, rng: np.random.Gene
             continue
         a, P = find_mode(compare, start)
         if P is not None:
-            mode = Mode(a, P, float(compare.value(a[None])[0]), search.radius)
+            mode = Mode(a, P, float(compare.value(a[None])[0]), MODE_RADIUS)
             modes += [] if any(other.near(model, a[None])[0] for other in modes) else [mode]
         if len(modes) == search.max_modes:
             break

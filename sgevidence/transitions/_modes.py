@@ -24,7 +24,24 @@ from ..history import Rows
 from ..particles import Cloud, Genealogy, Weights, log_sum_exp, siblings, systematic
 from ..targets import Likelihood, Path, Target, find_mode
 from ._base import State, Step, Streams
-from ._mode_search import Mode, ModeSearch, find_modes, subsample
+from ._mode_search import (
+    GOOD_ENOUGH_NATS,
+    SIGNIFICANT_ERRORS,
+    SIGNIFICANT_GAIN_NATS,
+    SMALL_RADII,
+    Mode,
+    ModeSearch,
+    find_modes,
+    subsample,
+)
+
+#: Share of importance weights that must be effective for their variance to be believed, and their number.
+MIN_REGION_SHARE, MIN_REGION_DRAWS = 0.1, 20.0
+#: Standard error of a region's log evidence, nats, that more draws are taken for; how many times M draws are
+#: taken for it, and before importance sampling is given up.
+PRECISE_REGION_NATS, MAX_REGION_ROUNDS, TRIAL_REGION_ROUNDS = 0.05, 16, 4
+#: Share of the evidence that may depend on particles that were weighted by new rows but not moved.
+MAX_OUTSIDE_SHARE = 0.02
 
 
 class Draws(NamedTuple):
@@ -42,10 +59,11 @@ class Draws(NamedTuple):
     def weights(self) -> Weights:
         return Weights(self.log_w)
 
-    def reliable(self, search: ModeSearch) -> bool:
+    @property
+    def are_reliable(self) -> bool:
         """Whether the variance of the weights can be believed: enough of them count."""
         inside = np.sum(np.isfinite(self.log_w))
-        return bool(self.weights.ess > max(search.min_effective * inside, search.min_draws))
+        return bool(self.weights.ess > max(MIN_REGION_SHARE * inside, MIN_REGION_DRAWS))
 
 
 class Renewed(NamedTuple):
@@ -96,11 +114,11 @@ class ModeImportance:
         cloud = state.cloud.weighted(ell)
         for mode in modes:
             draws = self.draws(mode, cloud.M)
-            if not draws.reliable(self.search):
+            if not draws.are_reliable:
                 return Step(state, self._info(), crossed=False)
             cloud = self.added(cloud, mode, draws)
         near = [mode.near(path.model, cloud.theta) for mode in modes]
-        if not modes or np.mean(np.any(near, axis=0)) < 1 - self.search.max_outside:
+        if not modes or np.mean(np.any(near, axis=0)) < 1 - MAX_OUTSIDE_SHARE:
             return Step(state, self._info(), crossed=False)
         info = self._info(n_renewals=len(modes))
         return Step(state._replace(cloud=cloud, ell=None), info, is_from_outside=True)
@@ -127,31 +145,30 @@ class ModeImportance:
 
     def _better(self, cloud: Cloud, mode: Mode) -> tuple[Cloud, bool] | None:
         """The better of the two estimates, and whether it has new particles; None if neither improves."""
-        search = self.search
         near = float(cloud.W @ mode.near(self.path.model, cloud.theta))
-        if near > 0.5 and cloud.log_evidence_std < search.good_enough:
+        if near > 0.5 and cloud.log_evidence_std < GOOD_ENOUGH_NATS:
             return None
         draws = self.draws(mode, cloud.M)
         error, candidates = cloud.log_evidence_std**2, []
-        if draws.reliable(search) or near == 0.0 or self.exceeds(draws, cloud):
+        if draws.are_reliable or near == 0.0 or self.exceeds(draws, cloud):
             candidates.append((self.added(cloud, mode, draws), True))
             seen_from_outside = candidates[0][0].log_evidence - cloud.log_evidence
             error = max(error, seen_from_outside**2)
         if len(self.modes) == 1:
             # particles do not go from one mode to another: how many are there says little
-            smaller = [self.shared(cloud, mode, draws, r) for r in search.small_radii]
+            smaller = [self.shared(cloud, mode, draws, r) for r in SMALL_RADII]
             candidates += [(c, False) for c in smaller if c is not None]
         best = min(candidates, key=lambda c: c[0].log_evidence_std, default=None)
         return best if best is not None and best[0].log_evidence_std ** 2 < error / 2 else None
 
     def draws(self, mode: Mode, M: int) -> Draws:
         """Draws around a mode, as many as precision asks for; their mean weight estimates Z_B."""
-        model, search = self.path.model, self.search
+        model = self.path.model
         target = Target(model, Likelihood(self.rows))
         log_copies = 0.0 if model.slots is None else lgamma(len(model.slots) + 1)
         a, P = find_mode(target, mode.a)
         parts: list[Draws] = []
-        while len(parts) < search.max_rounds:
+        while len(parts) < MAX_REGION_ROUNDS:
             P_now = mode.P if P is None else P
             theta, weights = importance_draws(target.value, a, P_now, log_copies, M, self.rng.noise)
             self.n_likelihoods += M * len(self.rows)
@@ -159,11 +176,11 @@ class ModeImportance:
             distance[~model.is_canonical(theta, mode.reference(model))] = np.inf
             parts.append(Draws(theta, weights.log_w, distance))
             draws = Draws(*map(np.concatenate, zip(*parts)))
-            regions = map(draws.within, (*search.small_radii, mode.radius))
-            good = [part for part in regions if part.reliable(search)]
-            if good and good[-1].weights.relative_variance < search.precise**2:  # in the largest region
+            regions = map(draws.within, (*SMALL_RADII, mode.radius))
+            good = [part for part in regions if part.are_reliable]
+            if good and good[-1].weights.relative_variance < PRECISE_REGION_NATS**2:  # in the largest region
                 break
-            if not good and len(parts) == search.trial_rounds:
+            if not good and len(parts) == TRIAL_REGION_ROUNDS:
                 break
         return draws.within(mode.radius)
 
@@ -187,7 +204,7 @@ class ModeImportance:
         inside, draws = mode.distance(self.path.model, cloud.theta) < r, draws.within(r)
         W, root = cloud.W, cloud.genealogy.root
         share = float(W @ inside)
-        if not draws.reliable(self.search) or not 0.0 < share < 1.0:
+        if not draws.are_reliable or not 0.0 < share < 1.0:
             return None
         # what the descendants of each root have more than their share of B
         excess = np.bincount(root, weights=W * (inside - share))
@@ -200,10 +217,10 @@ class ModeImportance:
 
         An estimate of Z_B without bias is hardly ever much too high (Eq. 3.10), so then they have lost some.
         """
-        if draws.weights.ess < self.search.min_draws:
+        if draws.weights.ess < MIN_REGION_DRAWS:
             return False
         std = np.hypot(cloud.log_evidence_std, draws.weights.relative_variance**0.5)
-        return bool(draws.weights.log_mean - cloud.log_evidence > self.search.significant * std)
+        return bool(draws.weights.log_mean - cloud.log_evidence > SIGNIFICANT_ERRORS * std)
 
     def missed_by(self, cloud: Cloud) -> float:
         """Nats by which the best mode exceeds the particles' own, if none of them is near it; else nan.
@@ -216,4 +233,4 @@ class ModeImportance:
         target = Target(model, Likelihood(subsample(self.rows, self.search.compare_rows, self.rng.rows)))
         own = find_mode(target, cloud.theta[np.argmax(target.value(cloud.theta))])[0]
         gain = float(np.diff(target.value(np.array([own, modes[0].a])))[0])
-        return gain if gain > self.search.significant else np.nan
+        return gain if gain > SIGNIFICANT_GAIN_NATS else np.nan

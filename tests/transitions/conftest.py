@@ -6,7 +6,7 @@ from mixture_mode import LOG_Z, MAKE, MODEL, ROWS
 
 from sgevidence.particles import Cloud
 from sgevidence.targets import Likelihood, Target, find_mode
-from sgevidence.transitions import Mode, ModeSearch
+from sgevidence.transitions import Mode
 
 
 @pytest.fixture
@@ -21,4 +21,4 @@ def mode():
     truth = np.r_[np.log(d["w"] * 5), d["mu"].ravel(), np.log(d["s2"]).ravel()]
     target = Target(MODEL, Likelihood(ROWS))
     a, P = find_mode(target, truth)
-    return Mode(a, P, float(target.value(a[None])[0]), ModeSearch().radius)
+    return Mode(a, P, float(target.value(a[None])[0]), 4.0)  # its radius

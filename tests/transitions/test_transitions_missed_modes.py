@@ -120,8 +120,8 @@ def test_particles_alone_overlook_it(rng, case):
     [
         ("claimed = ...; mass = mode.log_evidence", "claimed = ...; mass = claimed"),
         (
-            "abs(mass - claimed) > max(DOUBTFUL_MASS_NATS, self.search.significant * std)",
-            "abs(mass - claimed) < max(DOUBTFUL_MASS_NATS, self.search.significant * std)",
+            "abs(mass - claimed) > max(DOUBTFUL_MASS_NATS, SIGNIFICANT_ERRORS * std)",
+            "abs(mass - claimed) < max(DOUBTFUL_MASS_NATS, SIGNIFICANT_ERRORS * std)",
         ),
     ],
 )

@@ -14,18 +14,18 @@ SEARCH = ModeSearch()
 ANCHOR = Anchor.empty(np.zeros(MODEL.n_params))
 
 
-def seen(rng, *modes, search=SEARCH):
+def seen(rng, *modes):
     """All rows in the memory, where these modes have been found; none given: they are sought."""
     memory = Memory.empty().absorb(ROWS, rng)
-    found = ModeImportance(search, Path(MODEL, memory, ROWS[:0]), Streams.one(rng))
+    found = ModeImportance(SEARCH, Path(MODEL, memory, ROWS[:0]), Streams.one(rng))
     if modes:
         found.modes = list(modes)
     return found
 
 
-def renewed(cloud, rng, *modes, search=SEARCH, anchor=None):
+def renewed(cloud, rng, *modes, anchor=None):
     """The step that follows a crossing by the particles."""
-    modes = seen(rng, *modes, search=search)
+    modes = seen(rng, *modes)
     return modes.renewed(Step(State(cloud, modes.path.memory), anchor=anchor))
 
 
@@ -58,7 +58,7 @@ def test_the_evidence_of_a_mode_is_the_gold_value(elsewhere, mode, rng):
     draws = drawn(mode, rng)
     cloud = seen(rng, mode).added(elsewhere, mode, draws)
     check_gold(cloud)
-    assert draws.reliable(SEARCH) and len(cloud.theta) == 200
+    assert draws.are_reliable and len(cloud.theta) == 200
 
 
 def test_shares_add_up(elsewhere, mode, rng):
@@ -105,7 +105,7 @@ def test_a_share_of_few_families_is_not_well_known(elsewhere, mode, rng):
 def test_a_blunt_proposal_is_not_relied_on(mode, rng, monkeypatch):
     """Three times too wide in each of 25 directions hits next to nothing."""
     monkeypatch.setattr(_modes, "find_mode", lambda target, a: (mode.a, mode.P / 9))
-    assert not drawn(mode, rng).reliable(SEARCH)
+    assert not drawn(mode, rng).are_reliable
 
 
 def lucky(elsewhere, mode, rng):
@@ -125,14 +125,14 @@ def test_a_mode_held_by_a_few_lucky_particles_is_renewed(elsewhere, mode, rng):
     assert step.anchor is None  # of particles that are gone
 
 
-def test_a_region_cannot_have_more_evidence_than_there_is(elsewhere, mode, rng):
+def test_a_region_cannot_have_more_evidence_than_there_is(elsewhere, mode, rng, monkeypatch):
     """Particles all over the mode, and an evidence that is three nats too low where they claim 0.14."""
     families = Genealogy.planted(200, 0.02)
     state = elsewhere._replace(theta=near(mode, 200, rng), log_Z=LOG_Z - 3, genealogy=families)
-    strict = ModeSearch(min_effective=1.0)  # no importance sampling is that good
-    check_gold(renewed(state, rng, mode, search=strict).state)
+    monkeypatch.setattr(_modes, "MIN_REGION_SHARE", 1.0)  # no importance sampling is that good
+    check_gold(renewed(state, rng, mode).state)
     high = state._replace(log_Z=LOG_Z + 3)  # that may be elsewhere
-    step = renewed(high, rng, mode, mode, search=strict, anchor=ANCHOR)
+    step = renewed(high, rng, mode, mode, anchor=ANCHOR)
     assert step.state.cloud is high and step.info.n_renewals == 0 and step.anchor is ANCHOR
 
 
@@ -189,7 +189,7 @@ def test_modes_alone_will_not_do_beside_particles_that_matter(elsewhere, mode, r
 def test_a_proposal_that_hits_nothing_changes_nothing(elsewhere, mode, rng, monkeypatch):
     monkeypatch.setattr(_modes, "find_mode", lambda target, a: (mode.a + 100.0, mode.P))
     draws = drawn(mode, rng)
-    assert not draws.reliable(SEARCH) and seen(rng, mode).added(elsewhere, mode, draws) is elsewhere
+    assert not draws.are_reliable and seen(rng, mode).added(elsewhere, mode, draws) is elsewhere
     step = jumped(elsewhere, rng, mode)
     assert not step.crossed and step.state.cloud is elsewhere
 
