@@ -198,18 +198,19 @@ def check(number):
     )
 
 
-@pytest.mark.parametrize("number", [0, 9, 22, 30, 43, 52, 63, 74])
+@pytest.mark.parametrize("number", [0, 9, 22, 43, 63, 74])
 def test_a_formula_is_its_model(number):
     check(number)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(100, 300, 20))
+@pytest.mark.parametrize("first", range(100, 200, 20))
 def test_many_formulas_are_their_models(first):
     for number in range(first, first + 20):
         check(number)
 
 
+@pytest.mark.slow
 def test_counts_and_classes_too():
     rng, frame, names, pieces, _, _ = formula(28)
     frame = frame.assign(k=rng.poisson(frame[names["y"]]), b=rng.integers(0, 2, len(frame)))
