@@ -25,6 +25,7 @@ class FrameRows(NamedTuple):
     trials: np.ndarray | None
     event: np.ndarray | None
     n_dropped: int
+    entry: None = None  #: which the command has no word for
 
     @classmethod
     def of(
