@@ -19,6 +19,11 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
         return y
     refuse_uncomputed("X", frame)
     if (surv := surv_of(model.formula)) is not None:
+        if not getattr(model, "_takes_known", False):
+            raise ValueError(
+                f"{model.formula!r}: Surv(…) is of BayesianGLM with a family of times, numbers or counts, whose "
+                "fit takes event= as well"
+            )
         return y_of(surv, frame)
     name = response_of(model.formula).name
     if name not in column_names(frame):

@@ -117,7 +117,7 @@ def test_groups_within_groups(rows):
         ("(1 | 'code')", "in quotes is a text"),
         ("'t'", "in quotes is a text"),
         ('t + "half"', "in quotes is a text"),
-        ("C('t')", "in quotes is a text: write its name"),
+        ("C('t')", "in quotes is a text and no column: write its name"),
         ("True", "True is no column"),
         ("t + None", "None is no column"),
         ("t + 2", "2 is no column"),
