@@ -91,7 +91,7 @@ def test_every_module_keeps_to_its_layer():
         ("sgevidence.samplers._sgais", "from ..transitions._hmc import HMC"),
         ("sgevidence.samplers._sgais", "from ..transitions import _hmc"),
         ("sgevidence.transitions._hmc", "import sgevidence.targets._path"),
-        ("sgevidence.published._bounds", "from ..samplers._ais import AIS"),
+        ("sgevidence.published._bidirectional_error", "from ..samplers._ais import AIS"),
     ],
 )
 def test_a_forbidden_import_is_caught(module, source):

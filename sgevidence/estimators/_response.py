@@ -21,8 +21,8 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
     if (surv := surv_of(model.formula)) is not None:
         if not getattr(model, "_takes_known", False):
             raise ValueError(
-                f"{model.formula!r}: Surv(…) is of BayesianGLM with a family of times, of numbers or of counts, "
-                "whose fit takes event= as well"
+                f"{model.formula!r}: Surv(…) is of BayesianGLM with a family of times, numbers or "
+                "counts, whose fit takes event= as well"
             )
         return y_of(surv, frame)
     name = response_of(model.formula).name

@@ -1,11 +1,19 @@
-"""The scikit-learn face of change-point detection by evidence."""
+"""The scikit-learn face of change-point detection by evidence.
+
+Which watch a model needs: row by row, or chunk by chunk.
+
+Rows of a stream that a monitor skips, since a cell is missing, and the numbers of the others.
+
+A watch counts the rows that it has absorbed; what is reported counts the rows of the stream.
+"""
 
 import copy
 from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import column_or_1d
 
 from .._compat import Interval, StrOptions, fit_context
@@ -13,11 +21,65 @@ from ..estimators import all_or_nothing
 from ..exceptions import warn_caller
 from ..rows import cells_named, last_time, refuse_unreadable, validated
 from ._detection import Detection
-from ._estimators import ChunkWatch, known_classes
+from ._estimators import ChunkWatch, known_classes, watches_by_estimator
 from ._input import TimesInState, as_numbers, as_row, as_table, index_of, refuse_model, with_times
-from ._skipped import SkippedRows, present_rows
+from ._series import SeriesSegment
 from ._watch import Record, RowWatch, Watched
-from ._watches import make_watch, watches_by_estimator
+
+
+def present_rows(X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
+    """Which rows have all their cells, (n,)."""
+    present = ~np.isnan(X).any(axis=1)
+    return present if y is None else present & ~np.isnan(y)
+
+
+class SkippedRows(NamedTuple):
+    """Numbers of the rows that were skipped, in order."""
+
+    at: np.ndarray = np.zeros(0, dtype=np.int64)
+
+    def extended(self, present: np.ndarray, first: int) -> "SkippedRows":
+        """With those of a call whose first row is number ``first`` of the stream."""
+        return SkippedRows(np.append(self.at, first + np.flatnonzero(~present)))
+
+    def in_stream(self, absorbed: np.ndarray | int) -> np.ndarray:
+        """Numbers in the stream of rows that are counted without those skipped."""
+        before = np.searchsorted(self.at - np.arange(len(self.at)), absorbed, side="right")
+        return np.asarray(absorbed) + before
+
+    def absorbed(self, row: int) -> int | None:
+        """Number without those skipped of a row of the stream; None if it was skipped."""
+        before = int(np.searchsorted(self.at, row))
+        return None if before < len(self.at) and self.at[before] == row else row - before
+
+    def placed(self, detections: list[Detection]) -> list[Detection]:
+        """Detections with rows and places as in the stream."""
+        return [
+            one._replace(row=int(self.in_stream(one.row)), place=int(self.in_stream(one.place)))
+            for one in detections
+        ]
+
+
+def make_watch(
+    model: Any, hazard: float, threshold: float, max_runs: int | None, forget: bool
+) -> RowWatch | ChunkWatch:
+    """A watch that has seen nothing; it drops the segments before a declared change if it is to forget."""
+    model = SeriesSegment() if model is None else clone(model)
+    by_estimator = watches_by_estimator(model)
+    if by_estimator and not hasattr(model, "partial_fit"):
+        raise TypeError(
+            f"{type(model).__name__} cannot be watched: it is no segment model and has no partial_fit"
+        )
+    names = {name.rsplit("__", 1)[-1] for name in model.get_params()}
+    if "max_order" in names:  # every run would be given rows that the others have to explain
+        raise TypeError(
+            f"{type(model).__name__} cannot be watched: an autoregression that begins anew is given its "
+            "first rows.  Watch RegressionSegment() with the values before each row as columns of X"
+        )
+    kind: type[RowWatch] | type[ChunkWatch] = ChunkWatch if by_estimator else RowWatch
+    # twice as many runs change nothing that was measured
+    max_runs = max_runs or (5 if by_estimator else 50)
+    return kind(model, hazard, threshold, max_runs, forget)
 
 
 class EvidenceMonitor(TimesInState, BaseEstimator):

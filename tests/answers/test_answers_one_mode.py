@@ -10,7 +10,7 @@ from sgevidence import SGAIS, BayesianGLM
 from sgevidence.answers import Answer, Declined, _one_mode
 from sgevidence.history import Rows
 from sgevidence.models import Bounded, FarColumns, Gamma, GLMModel, NegativeBinomial, StudentT, Weibull
-from sgevidence.models._few_rows import fits_of_few
+from sgevidence.models._glm import fits_of_few
 from sgevidence.targets import Likelihood, Target, folded_mode
 
 

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from scipy.stats import gamma, multivariate_t, norm
 
 from sgevidence import EvidenceWarning, bridge_evidence
-from sgevidence.bridging import _evidence, _warp
+from sgevidence.bridging import _evidence
 
 MASS = -1234.5
 
@@ -139,7 +139,7 @@ def test_more_error_bars_are_true(rng, posterior, C, T, d, rho):
 )
 def test_power_of_the_ratio(rng, monkeypatch, right, wrong):
     """A determinant that is missing or upside down, a mirror image that counts as a second posterior."""
-    monkeypatch.setattr(_warp, "_log_ratio", broken(_warp._log_ratio, right, wrong))
+    monkeypatch.setattr(_evidence, "_log_ratio", broken(_evidence._log_ratio, right, wrong))
     with pytest.raises(AssertionError):
         check(rng, log_gamma, 4, 500, 5, 0.5)
 
@@ -153,7 +153,7 @@ def test_power_of_the_ratio(rng, monkeypatch, right, wrong):
 )
 def test_power_of_the_bridge(rng, monkeypatch, right, wrong, rho):
     """The error bar of independent draws; a constant forgotten."""
-    monkeypatch.setattr(_evidence, "bridged", broken(_warp.bridged, right, wrong))
+    monkeypatch.setattr(_evidence, "bridged", broken(_evidence.bridged, right, wrong))
     with pytest.raises(AssertionError):
         check(rng, gaussian, 4, 500, 5, rho, most_doubted=20)
 
@@ -218,7 +218,7 @@ def test_a_drift_is_doubted(rng):
 
 
 def test_halves_that_disagree_are_doubted(monkeypatch, rng):
-    right = _warp.bridged
+    right = _evidence.bridged
     shifts = iter([0.0, 1.0])
 
     def shifted(*args):
@@ -279,7 +279,7 @@ def test_draws_of_another_posterior_are_doubted(rng, kind):
 
 def test_power_of_draws_of_another_posterior(rng, monkeypatch):
     """The mirror alone does not see draws that are too narrow."""
-    wrong = broken(_warp.bridged, "x_q[:n_p] ** 2 - x_p**2", "x_q[:n_p] - x_q[:n_p]")
+    wrong = broken(_evidence.bridged, "x_q[:n_p] ** 2 - x_p**2", "x_q[:n_p] - x_q[:n_p]")
     monkeypatch.setattr(_evidence, "bridged", wrong)
     with pytest.raises(AssertionError):
         check_wrong(rng, "draws far too narrow")
@@ -299,4 +299,4 @@ def gammas(theta):
 
 
 def test_a_vague_answer_is_doubted(rng):
-    assert _evidence._half_doubts([_warp.Half(0, 1, 1, 100, 0)] * 2, 0.0, 1.5)[0].startswith("the log ev")
+    assert _evidence._half_doubts([_evidence.Half(0, 1, 1, 100, 0)] * 2, 0.0, 1.5)[0].startswith("the log ev")

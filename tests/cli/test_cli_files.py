@@ -12,7 +12,7 @@ import pytest
 from mutants import broken
 
 from sgevidence import BayesianGLM, BayesianGMM, BayesianLinearRegression, RowSource, compare
-from sgevidence.cli import _select
+from sgevidence.cli import _comparison
 from sgevidence.cli._models import levels_alone
 from sgevidence.effects import Factor, Group
 from sgevidence.exceptions import EvidenceWarning
@@ -150,8 +150,8 @@ def test_factors_are_selected_as_a_whole(run, target, options):
 
 
 def test_contrasts_in_another_unit_are_seen(run, monkeypatch):
-    mutant = broken(_select.units_with_contrasts, "1 / Factor('').prior_scale", "1.0")
-    monkeypatch.setattr(_select, "units_with_contrasts", mutant)
+    mutant = broken(_comparison.units_with_contrasts, "1 / Factor('').prior_scale", "1.0")
+    monkeypatch.setattr(_comparison, "units_with_contrasts", mutant)
     with pytest.raises(AssertionError):
         test_factors_are_selected_as_a_whole(run, "body_mass_g", [])
 

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from sgevidence import SGAIS, BayesianModel, EvidenceWarning
 from sgevidence.custom import CustomModel
 from sgevidence.transitions import HMC
-from sgevidence.transitions._missed_modes import MissedModes
+from sgevidence.transitions._crossing import MissedModes
 
 
 def test_the_linear_model_in_three_functions_is_the_built_in_one():

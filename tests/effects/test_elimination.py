@@ -5,9 +5,9 @@ import pytest
 from mutants import broken
 
 from sgevidence import BayesianLinearRegression, Group
-from sgevidence.effects import _elimination
-from sgevidence.effects._elimination import Elimination
-from sgevidence.effects._small_matrices import backward, cholesky, forward, inverse
+from sgevidence.effects import _closed_form
+from sgevidence.effects._closed_form import Elimination
+from sgevidence.effects._gaussian import backward, cholesky, forward, inverse
 
 
 def positive(rng, q, *shape):
@@ -26,13 +26,13 @@ def check_elimination(q, share, rng):
 @pytest.mark.parametrize("q", [1, 2, 3])
 @pytest.mark.parametrize("share", [0.08, 1.0])
 def test_what_levels_take_is_the_sum_over_them(q, share, rng, monkeypatch):
-    monkeypatch.setattr(_elimination, "MAX_PAIR_NUMBERS", 1500)  # several blocks
+    monkeypatch.setattr(_closed_form, "MAX_PAIR_NUMBERS", 1500)  # several blocks
     check_elimination(q, share, rng)
 
 
 @pytest.mark.parametrize("share", [0.08, 1.0])
 def test_products_of_different_effects_count_both_ways(share, rng, monkeypatch):
-    monkeypatch.setattr(_elimination, "products", broken(_elimination.products, "a == b", "a <= b"))
+    monkeypatch.setattr(_closed_form, "products", broken(_closed_form.products, "a == b", "a <= b"))
     with pytest.raises(AssertionError):
         check_elimination(2, share, rng)
 
@@ -59,5 +59,5 @@ def test_crossed_levels_are_sparse_or_dense_with_the_same_answer(monkeypatch):
         return model.log_evidence_
 
     sparse = evidence()
-    monkeypatch.setattr(_elimination, "MAX_SPARSE_SHARE", 0.0)
+    monkeypatch.setattr(_closed_form, "MAX_SPARSE_SHARE", 0.0)
     assert evidence() == pytest.approx(sparse, abs=1e-7)

@@ -19,7 +19,7 @@ from sgevidence import (
     save,
 )
 from sgevidence.effects import Coding, _relaid
-from sgevidence.estimators import _merging_terms
+from sgevidence.estimators import _merging
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_units_that_are_not_merged_would_be_seen(pens, monkeypatch):
     wrong = broken(
         _relaid.relaid, "ColumnMaps.identity(before) if maps is None else maps", "ColumnMaps.identity(before)"
     )
-    monkeypatch.setattr(_merging_terms, "relaid", wrong)
+    monkeypatch.setattr(_merging, "relaid", wrong)
     merged, whole, _ = merged_and_whole(pens, CROSSED[0])
     assert abs(merged.log_evidence_ - whole.log_evidence_) > 1e-3
 

@@ -19,7 +19,7 @@ from sgevidence import (
 )
 from sgevidence.estimators import _prior_conflict
 from sgevidence.history import Rows
-from sgevidence.mixture.estimators import _prior_conflict as of_mixtures
+from sgevidence.mixture.estimators import _gmm as of_mixtures
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import GLMModel, LinearModel, SoftmaxModel
 from sgevidence.samplers import Exact, Laplace

@@ -28,7 +28,7 @@ from sgevidence import (
 )
 from sgevidence.feature_selection import _fits, _newton_of_many, _regressions
 from sgevidence.feature_selection._posterior import log_size_prior
-from sgevidence.feature_selection._shared_hessian import AtMode
+from sgevidence.feature_selection._regressions import AtMode
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.samplers import Laplace, Progress

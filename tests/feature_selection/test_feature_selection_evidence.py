@@ -8,7 +8,7 @@ import pytest
 from mutants import broken
 
 from sgevidence import BayesianLinearRegression, EvidenceFeatureSelector, EvidenceWarning
-from sgevidence.feature_selection import _chains, _enumeration, _moments, _neighbours, _posterior
+from sgevidence.feature_selection import _chains, _moments, _posterior
 from sgevidence.samplers import Exact
 
 #: Nothing here is tuned to a seed: any other will do.
@@ -153,8 +153,8 @@ def test_broken_moments_are_seen(monkeypatch, function, right, wrong):
 
 
 def test_a_tree_that_forgets_a_column_is_seen(monkeypatch):
-    wrong = broken(_enumeration._without, "T[:, width:, width:]", "T[:, :-width, :-width]")
-    monkeypatch.setattr(_enumeration, "_without", wrong)
+    wrong = broken(_posterior._without, "T[:, width:, width:]", "T[:, :-width, :-width]")
+    monkeypatch.setattr(_posterior, "_without", wrong)
     monkeypatch.setattr(_posterior, "MAX_RECOMPUTED_SUBSETS", 0)
     with pytest.raises(AssertionError):
         test_all_subsets_equal_the_regressions("plain")
@@ -204,7 +204,7 @@ def stationary(step, X, y):
     groups = [[j] for j in range(X.shape[1])]
     moments = _moments.Moments.of(selector._sums, selector._model)
     prior = _posterior.log_size_prior("beta-binomial", len(groups))
-    chain = _chains.Chain(_neighbours.Neighbours(moments, [], groups, prior), 0, np.random.default_rng(SEED))
+    chain = _chains.Chain(_posterior.Neighbours(moments, [], groups, prior), 0, np.random.default_rng(SEED))
     seen = []
     for _ in range(6000):
         step(chain)

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from sgevidence.hypothesis_tests import contingency
-from sgevidence.hypothesis_tests._large_counts import log_gamma_step, log_gamma_sum, log_sum
+from sgevidence.hypothesis_tests._contingency import log_gamma_step, log_gamma_sum, log_sum
 
 mp = pytest.importorskip("mpmath")
 

@@ -12,8 +12,8 @@ from scipy.special import expit, hyp2f1, logit, logsumexp
 from sklearn.datasets import load_iris
 
 from sgevidence.hypothesis_tests import _nulls, contingency, correlation, proportion, ttest
-from sgevidence.hypothesis_tests._noncentral_t import TwoNoises, log_ratio
 from sgevidence.hypothesis_tests._nulls import Effect, Nulls
+from sgevidence.hypothesis_tests._ttest import TwoNoises, log_ratio
 
 FIRST, SECOND = SLEEP
 IRIS = load_iris().data

@@ -32,7 +32,7 @@ from sgevidence.model_selection._discrepancies import (
     correlations,
     dispersion,
 )
-from sgevidence.model_selection._replicates import Replicator
+from sgevidence.model_selection._predictive_check import Replicator
 from sgevidence.models import FAMILIES, GLMModel
 from sgevidence.samplers import Exact
 

@@ -9,7 +9,7 @@ import pytest
 from mutants import broken
 
 from sgevidence import BayesianGMM, EvidenceMonitor
-from sgevidence.monitoring import CountSegment, NormalSegment, RegressionSegment, _skipped
+from sgevidence.monitoring import CountSegment, NormalSegment, RegressionSegment, _monitor
 
 
 def series(rng, model):
@@ -66,8 +66,8 @@ def test_skipped_rows_are_counted_and_change_nothing(model, rng):
 
 
 def test_wrong_numbers_of_rows_are_seen(rng, monkeypatch):
-    wrong = broken(_skipped.SkippedRows.in_stream, "self.at - np.arange(len(self.at))", "self.at")
-    monkeypatch.setattr(_skipped.SkippedRows, "in_stream", wrong)
+    wrong = broken(_monitor.SkippedRows.in_stream, "self.at - np.arange(len(self.at))", "self.at")
+    monkeypatch.setattr(_monitor.SkippedRows, "in_stream", wrong)
     with pytest.raises((AssertionError, IndexError)):
         check_numbers(NormalSegment(), rng)
 

@@ -8,8 +8,8 @@ from mutants import broken
 from scipy.special import logsumexp
 
 from sgevidence import EvidenceMonitor
-from sgevidence.monitoring import _partial_changes, segment
-from sgevidence.monitoring._partial_changes import learn_columns
+from sgevidence.monitoring import _series, segment
+from sgevidence.monitoring._series import learn_columns
 
 
 def over_subsets(gain):
@@ -26,7 +26,7 @@ def over_subsets(gain):
 def check_subsets(rng):
     for p in (2, 3, 5):
         gain = rng.normal(size=(6, p)) * [[0.1], [1], [10], [100], [1e3], [0.0]]
-        found = _partial_changes._log_run(gain)
+        found = _series._log_run(gain)
         np.testing.assert_allclose(found, [over_subsets(one) for one in gain], rtol=1e-12, atol=1e-12)
 
 
@@ -73,8 +73,8 @@ def test_one_column_is_as_before(rng):
     ],
 )
 def test_a_wrong_sum_is_noticed(name, right, wrong, check, rng, monkeypatch):
-    mutant = broken(getattr(_partial_changes, name), right, wrong)
-    monkeypatch.setattr(_partial_changes, name, mutant)
+    mutant = broken(getattr(_series, name), right, wrong)
+    monkeypatch.setattr(_series, name, mutant)
     if name == "learn_columns":
         monkeypatch.setitem(globals(), name, mutant)
     with pytest.raises((AssertionError, KeyError, RuntimeError)):

@@ -9,7 +9,7 @@ from test_monitoring_series import check_against_enumeration, example
 from sgevidence import EvidenceMonitor
 from sgevidence.monitoring import SeriesSegment, _series
 from sgevidence.monitoring._past import Past
-from sgevidence.monitoring._structures import STRUCTURES, design, follow, prior_of
+from sgevidence.monitoring._series import STRUCTURES, design, follow, prior_of
 
 
 @pytest.mark.parametrize(

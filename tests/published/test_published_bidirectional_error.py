@@ -18,7 +18,7 @@ from sgevidence import (
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates
 from sgevidence.models import FarColumns, LinearModel, SoftmaxModel, near
-from sgevidence.published import SIR, _bounds, bidirectional_error
+from sgevidence.published import SIR, _bidirectional_error, bidirectional_error
 from sgevidence.published import _bidirectional_error as _error
 from sgevidence.samplers import AIS, Exact
 from sgevidence.targets import Likelihood, Target
@@ -35,7 +35,9 @@ EXACT = MODEL.exact_log_evidence(ROWS)
 
 def step(new, target):
     """A kernel that forgets only a part, so that the order of kernels matters."""
-    return _bounds.Step(new, Target(MODEL, Likelihood(target)), Coordinates(0.4 * np.eye(2)), 0.9)
+    return _bidirectional_error.Step(
+        new, Target(MODEL, Likelihood(target)), Coordinates(0.4 * np.eye(2)), 0.9
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,21 +58,21 @@ def check_mean(ratio):
 
 
 def check_forward(steps, rng):
-    check_mean(np.exp([_bounds.forward(steps, MODEL, 500, rng, 0.0) - EXACT for _ in range(40)]))
+    check_mean(np.exp([_bidirectional_error.forward(steps, MODEL, 500, rng, 0.0) - EXACT for _ in range(40)]))
 
 
 def check_reverse(steps, rng):
     """Independent exact draws in place of copies of one, to have an error bar."""
     draws = MODEL.exact_posterior(ROWS, rng, 20_000).reshape(40, 500, 2)
-    check_mean(np.exp([EXACT - _bounds.reverse(steps, x, 1, rng) for x in draws]))
+    check_mean(np.exp([EXACT - _bidirectional_error.reverse(steps, x, 1, rng) for x in draws]))
 
 
 def check_conditional(steps, rng):
     """E[1/Ẑ] = 1/Z for any M."""
     ratio = []
     for x in MODEL.exact_posterior(ROWS, rng, 200):
-        path = _bounds.backward_path(steps, x[None], rng)
-        ratio.append(EXACT - _bounds.forward(steps, MODEL, 4, rng, 0.8, path))
+        path = _bidirectional_error.backward_path(steps, x[None], rng)
+        ratio.append(EXACT - _bidirectional_error.forward(steps, MODEL, 4, rng, 0.8, path))
     check_mean(np.exp(ratio))
 
 
@@ -122,7 +124,9 @@ def test_conditional_run_is_unbiased_for_the_reciprocal(rng, by_powers):
     ids=["order", "weight before the move", "path backwards", "path by other kernels", "path not kept"],
 )
 def test_a_mistake_is_seen(rng, monkeypatch, request, function, right, wrong, check, steps):
-    monkeypatch.setattr(_bounds, function, broken(getattr(_bounds, function), right, wrong))
+    monkeypatch.setattr(
+        _bidirectional_error, function, broken(getattr(_bidirectional_error, function), right, wrong)
+    )
     with pytest.raises(AssertionError):
         check(request.getfixturevalue(steps), rng)
 

@@ -8,7 +8,7 @@ from sgevidence.history import Rows
 from sgevidence.mixture.models import FullMixtureModel, MixtureModel
 from sgevidence.mixture.strata import mixture_answer
 from sgevidence.models import GLMModel, LinearModel, NegativeBinomial
-from sgevidence.samplers._ways import crossing_of
+from sgevidence.samplers._sgais import crossing_of
 from sgevidence.transitions import HMC, Anneal, Proposal
 
 

@@ -10,7 +10,7 @@ from sgevidence.history import Memory, Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
-from sgevidence.samplers._ways import crossing_of
+from sgevidence.samplers._sgais import crossing_of
 from sgevidence.transitions import (
     HMC,
     Anneal,

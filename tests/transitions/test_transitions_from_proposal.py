@@ -10,7 +10,7 @@ from sgevidence.answers import Answer, exact_answer
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
-from sgevidence.samplers import _ways
+from sgevidence.samplers import _sgais
 from sgevidence.transitions import Proposal, _from_proposal, without_history
 
 LINEAR, ONE = LinearModel(2, noise_std=1.0), MixtureModel(1, 2)
@@ -52,7 +52,7 @@ def test_what_is_no_closed_form_is_asked_when_the_rows_have_doubled(rng, monkeyp
         asked.append(len(rows))
         return None
 
-    monkeypatch.setattr(_ways, "proposal", lambda model, tolerance: answers)
+    monkeypatch.setattr(_sgais, "proposal", lambda model, tolerance: answers)
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=200)
     state, _ = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows[:100], rng)
@@ -129,9 +129,9 @@ def as_a_mixture(monkeypatch):
     """The linear model as if it were a mixture whose components are known, without a closed form."""
     asked = []
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
-    monkeypatch.setattr(_ways, "proposal", lambda model, tolerance: None)
+    monkeypatch.setattr(_sgais, "proposal", lambda model, tolerance: None)
     monkeypatch.setattr(LinearModel, "own_answer", staticmethod(closed_form(asked)))
-    monkeypatch.setattr(_ways, "affordable_rows", lambda model, rows: 0)
+    monkeypatch.setattr(_sgais, "affordable_rows", lambda model, rows: 0)
     return asked
 
 
@@ -147,14 +147,14 @@ def test_a_stream_of_a_mixture_asks_first_when_the_rows_have_grown_by_a_quarter(
         exact = LINEAR.exact_log_evidence(rows[: start + size])
         assert state.n_rows == start + size
         assert abs(state.log_evidence - exact) < 4 * state.log_evidence_std + 1e-9
-        assert state.adaptation.asked <= state.n < _ways.PROPOSAL_ROW_GROWTH * state.adaptation.asked + size
+        assert state.adaptation.asked <= state.n < _sgais.PROPOSAL_ROW_GROWTH * state.adaptation.asked + size
     assert as_a_mixture[0] == size and len(as_a_mixture) < 30
 
 
 def test_too_many_rows_begin_with_as_many_as_have_an_answer(rng, as_a_mixture, monkeypatch):
     known = closed_form(as_a_mixture)
     few = lambda model, rows, *more: known(model, rows, *more) if len(rows) <= 60 else None  # noqa: E731
-    monkeypatch.setattr(_ways, "affordable_rows", lambda model, rows: 60)
+    monkeypatch.setattr(_sgais, "affordable_rows", lambda model, rows: 60)
     monkeypatch.setattr(LinearModel, "own_answer", staticmethod(few))
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=400)
     state, records = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows, rng)

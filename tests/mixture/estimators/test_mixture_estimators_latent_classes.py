@@ -20,7 +20,7 @@ from sgevidence import (
 )
 from sgevidence.history import Rows
 from sgevidence.mixture.components import Categorical
-from sgevidence.mixture.estimators import _missing_answers
+from sgevidence.mixture.estimators import _latent_classes
 from sgevidence.mixture.models import CategoricalMixtureModel
 
 QUICK = SGAIS(n_particles=100, max_particles=100)
@@ -433,7 +433,7 @@ def test_a_stream_is_warned_of_silent_classes_once():
 
 def test_without_the_answers_of_both_classes_no_class_is_called_silent(monkeypatch):
     """The test above fails where answers are not asked."""
-    told = _missing_answers._told
-    monkeypatch.setattr(_missing_answers, "_told", lambda *given: (-np.ones((2, 2)), told(*given)[1]))
+    told = _latent_classes._told
+    monkeypatch.setattr(_latent_classes, "_told", lambda *given: (-np.ones((2, 2)), told(*given)[1]))
     model = BayesianCategoricalMixture(2, random_state=0).fit(answers_of(np.random.default_rng(1), "both"))
     assert silent_words(model)

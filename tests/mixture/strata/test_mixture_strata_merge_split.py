@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.mixture.strata import _merge_split as module
-from sgevidence.mixture.strata._merge_split import merged_and_split
+from sgevidence.mixture.strata import _search as module
+from sgevidence.mixture.strata._search import merged_and_split
 
 
 def test_two_components_become_one_and_another_two(rng):

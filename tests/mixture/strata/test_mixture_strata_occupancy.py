@@ -6,8 +6,8 @@ from mutants import broken
 from test_mixture_strata_evidence import FAMILIES, strata_by_enumeration
 
 from sgevidence.mixture.components import DiagonalGaussian
-from sgevidence.mixture.strata import _evidence, _occupancy, _stratum, mixture_evidence
-from sgevidence.mixture.strata._occupancy import occupancy
+from sgevidence.mixture.strata import _evidence, _stratum, mixture_evidence
+from sgevidence.mixture.strata._stratum import occupancy
 
 
 def ratio(family, X, a, k, seed=0, S=16):
@@ -32,8 +32,8 @@ def test_ratios_are_those_of_sums_over_all_allocations(family, X, a):
 )
 def test_wrong_ratios_are_seen(right, wrong, monkeypatch):
     name = "occupancy" if "both" in right else "_followed"
-    function = broken(getattr(_occupancy, name), right, wrong)
-    monkeypatch.setattr(_occupancy, name, function)
+    function = broken(getattr(_stratum, name), right, wrong)
+    monkeypatch.setattr(_stratum, name, function)
     if name == "occupancy":
         monkeypatch.setitem(globals(), name, function)
     with pytest.raises(AssertionError):

@@ -15,7 +15,7 @@ from sgevidence import BayesianGMM
 from sgevidence.history import Rows
 from sgevidence.mixture.components import DiagonalGaussian
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.mixture.strata import MixtureEvidence, _allocation_draws, _evidence, _merge_split, _search
+from sgevidence.mixture.strata import MixtureEvidence, _allocation_draws, _evidence, _search
 from sgevidence.mixture.strata._sweeps import Problem
 from sgevidence.particles import Weights
 
@@ -189,7 +189,7 @@ def test_tight_groups_inside_a_wide_one_are_found(rng):
 @pytest.mark.slow
 def test_power_splits_between_two_rows_alone(rng, monkeypatch):
     for name, value in {"BETWEEN_SHARE": 1.0, "ALONG_SHARE": 0.0, "SLICED_SHARE": 0.0}.items():
-        monkeypatch.setattr(_merge_split, name, value)
+        monkeypatch.setattr(_search, name, value)
     with pytest.raises(AssertionError):
         check_tight_groups(rng)
 

@@ -9,7 +9,7 @@ from sgevidence.mixture.models import FullMixtureModel, SphericalMixtureModel
 from sgevidence.mixture.strata import SharedWalk, mixture_answer, mixture_strata
 from sgevidence.models import LinearModel
 from sgevidence.samplers import sharing
-from sgevidence.samplers._ways import affordable_rows, answers_of
+from sgevidence.samplers._sgais import affordable_rows, answers_of
 
 MODEL = FullMixtureModel(2, 2)
 

@@ -11,7 +11,7 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.mixture.strata import mixture_evidence
-from sgevidence.samplers import _ways
+from sgevidence.samplers import _sgais
 
 P = 6
 MODEL = MixtureModel(2, P)
@@ -61,7 +61,7 @@ def test_a_basin_that_overtakes_is_followed(rng, call):
 
 @pytest.mark.slow
 def test_particles_alone_follow_the_old_one(rng, monkeypatch):
-    monkeypatch.setattr(_ways, "PROPOSAL_ROW_GROWTH", 1e9)
+    monkeypatch.setattr(_sgais, "PROPOSAL_ROW_GROWTH", 1e9)
     with pytest.raises(AssertionError, match="nats at"):
         check(rng)
 
