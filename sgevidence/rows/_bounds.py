@@ -36,7 +36,7 @@ def has_bounds(y: Any) -> bool:
     """Whether y has two columns, or fields."""
     if getattr(getattr(y, "dtype", None), "names", None):
         return True
-    shape = np.shape(y) if not hasattr(y, "shape") else y.shape
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     return len(shape) == 2 and shape[1] == 2
 
 

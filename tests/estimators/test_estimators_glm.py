@@ -354,7 +354,7 @@ def test_an_average_hands_the_offset_on_to_those_who_ask_for_it(method):
 
 @pytest.mark.parametrize("family", ["bernoulli", "poisson"])
 def test_chunks_of_a_hundred_are_sharp(family):
-    """Error bars are at most 0.02 while all rows are at hand, and true against ``fit`` of them."""
+    """Error bars are at most 0.03 while all rows are at hand, and true against ``fit`` of them."""
     rng = np.random.default_rng([50, 5])
     X = rng.standard_normal((1000, 5))
     eta = X @ rng.normal(0, 0.4, 5)
@@ -363,7 +363,7 @@ def test_chunks_of_a_hundred_are_sharp(family):
     for stop in range(100, 1001, 100):
         model.partial_fit(X[stop - 100 : stop], y[stop - 100 : stop])
         fit = BayesianGLM(family, units=model.units_, random_state=stop).fit(X[:stop], y[:stop])
-        assert model.log_evidence_std_ < 0.02
+        assert model.log_evidence_std_ < 0.03
         error = np.hypot(model.log_evidence_std_, fit.log_evidence_std_)
         z.append((model.log_evidence_ - fit.log_evidence_) / error)
     assert np.max(np.abs(z)) < 4
