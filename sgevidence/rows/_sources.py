@@ -193,7 +193,17 @@ class RowSource:
             yield self.part(table)
 
     def tables_of_calls(self, keep_missing: bool) -> Iterator[Any]:
-        """Tables of 100 000 rows, of all columns that have a role."""
+        """Tables of 100 000 rows, of all columns that have a role.
+
+        Parameters
+        ----------
+        keep_missing : bool
+            Whether rows with empty cells stay.
+
+        Yields
+        ------
+        pyarrow.Table
+        """
         waiting, n, none = [], 0, True
         for table in self._tables(False, keep_missing):
             waiting.append(table)
@@ -222,7 +232,18 @@ class RowSource:
         return [name for name in names if name not in others]
 
     def part(self, table: Any, only_X: bool = False) -> Part:
-        """Columns of a table by their roles."""
+        """Columns of a table by their roles.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+        only_X : bool, default=False
+            Leave the target and the weights out.
+
+        Returns
+        -------
+        Part
+        """
         by_role = {role: table.column(name).to_numpy() for name, role in self._roles(only_X).items()}
         X = table.select(self._features(table.column_names))
         return Part(X, *map(by_role.get, ("target", "sample_weight", *KNOWN)))
