@@ -6,7 +6,7 @@ the noise,
     log p(y | z) = −½ [n log 2πσ² + yᵀy/σ² − gᵀM⁻¹g + log |M|],    M = I + D A D/σ²,    g = D c/σ².
 
 The term with most levels is block diagonal in M.  Each of its levels has V = I + Λᵀ A_l Λ/σ² and takes
-B_lᵀ K B_l, K = Λ V⁻¹ Λᵀ/σ², from the products of the other columns and y (:mod:`._elimination`).  The
+B_lᵀ K B_l, K = Λ V⁻¹ Λᵀ/σ², from the products of the other columns and y (:mod:`._closed_form`).  The
 Cholesky factor C of what is left has all numbers:
 
     log |M| = Σ log |V| + log |C|,      yᵀy/σ² − gᵀM⁻¹g = (last of the diagonal of C)².

@@ -6,7 +6,7 @@ or N = n₁n₂/(n₁ + n₂), an effect d̄ and the squares q about the means
     1 − R² = q / (q + N d̄²),    δ = μ/σ ~ Cauchy(0, r)  ⟺  g ~ InvGamma(1/2, N r²/2)
 
 in the integral of :class:`~sgevidence.models.GPrior` with one column.  One side, an interval, and two noises
-(Welch 1947) are integrals over δ (:mod:`._noncentral_t`).
+(Welch 1947) are integrals over δ (below).
 
 The likelihood of an effect size, from the t statistic of one σ or of two.
 

@@ -1,6 +1,6 @@
 """The exact posterior of a linear regression: coefficients given the noise, and the noise by quadrature.
 
-Given the noise, all is closed (:mod:`._linear_spectrum`).  The curve over s = log v is analytic for
+Given the noise, all is closed (below).  The curve over s = log v is analytic for
 |Im s| < π, so the trapezoid rule converges geometrically (Trefethen and Weideman 2014).  A y that fewer
 columns than rows explain exactly has residuals of rounding alone: σ is then no smaller than what these say
 for certain, and its evidence is that of y with the digits that numbers have, whatever the order of rows.

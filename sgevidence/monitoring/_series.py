@@ -1,6 +1,6 @@
 r"""A segment of a series of numbers: level, trend, autoregression, walk or any shape, by their evidence.
 
-A member is a structure (:mod:`._structures`), a regression of a row z on one feature u and a constant, under
+A member is a structure (below), a regression of a row z on one feature u and a constant, under
 the conjugate prior of :class:`RegressionSegment`.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03
 units (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
 five kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, heavy, and lopsided to either side, each
@@ -9,7 +9,7 @@ shape (:mod:`._shape`), independent or with one of four correlations with the ro
 These 145 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
 learns from a row by its weight w and its information κ and c.  The evidence is the product of the predictive
 densities, as for any model.  Columns are independent given the changes, which some of them share
-(:mod:`._partial_changes`).
+(below).
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any

@@ -15,15 +15,7 @@ w_i      ``weights``         Π_t f_t(θ_{t−1}) / f_{t−1}(θ_{t−1})
 M        ``M``               particles
 =======  ==================  ==============================================================
 
-A sequence of distributions with fixed kernels, run forward from the prior and back from an exact draw.
-
-Symbols
--------
-=======  ==================  ==============================================================
-f_t      ``step.target``     t-th unnormalised posterior, f_t = f_{t−1} · p(new rows | θ)
-w_i      ``weights``         Π_t f_t(θ_{t−1}) / f_{t−1}(θ_{t−1})
-M, T     ``M, T``            particles, distributions
-=======  ==================  ==============================================================
+A sequence of T distributions with fixed kernels is run forward from the prior and back from an exact draw.
 """
 
 from numbers import Integral
