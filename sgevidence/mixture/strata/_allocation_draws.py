@@ -35,7 +35,6 @@ from math import lgamma
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...particles import log_sum_exp
 from ._permanents import log_permanent
@@ -47,20 +46,15 @@ SMALL_TERM_NATS = 25.0
 BLOCK_NUMBERS = 250_000
 
 
-def weighed(
-    problem: Any, c: np.ndarray, T: np.ndarray, log_lost: ArrayLike = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """log ω (M,) and terms (M, S) of points with coefficients c, nats; of allocations or hidden states.
-
-    ``log_lost`` is what Γ of the weights' prior differs by where statistics have powers, (S,).
-    """
-    terms = log_conditionals(problem, c, T, log_lost)
+def weighed(problem: Any, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """log ω (M,) and terms (M, S) of points with coefficients c, nats; of allocations or hidden states."""
+    terms = log_conditionals(problem, c, T)
     return problem.log_target(c) - log_sum_exp(terms, axis=1), terms
 
 
-def log_conditionals(problem: Any, c: np.ndarray, T: np.ndarray, log_lost: ArrayLike = 0.0) -> np.ndarray:
+def log_conditionals(problem: Any, c: np.ndarray, T: np.ndarray) -> np.ndarray:
     """log [p(θ_m | x, {z_s}) / (S p(θ_m))] without the Γ of the weights' prior, (M, S)."""
-    log_p = -problem.log_joint(T) - lgamma(len(T) + 1) - np.log(T.shape[1]) + log_lost
+    log_p = -problem.log_joint(T) - lgamma(len(T) + 1) - np.log(T.shape[1])
     return problem.log_sum_over_labels(c, T, log_p)
 
 

@@ -2,10 +2,8 @@ r"""One stratum from chains that are sorted into basins: a bridge for each of th
 
 Chains (lineages) that start where searches have been are swept on, and each gives allocations to q
 (``_allocation_draws.py``).  Two of them share a basin if either's allocations explain the other's points.
-Half of the kernels of q are p(θ | λT) with λ < 1: they are wider, and cover what lies between allocations
-of overlapping groups, where the others are the posterior of groups that are apart.  Draws of q belong to the
-basin of their allocation, so that each basin has draws of q and chains of its own, and the optimal bridge
-between these says what it holds, in whatever proportions chains started.
+Draws of q belong to the basin of their allocation, so that each basin has draws of q and chains of its own,
+and the optimal bridge between these says what it holds, in whatever proportions chains started.
 
 Symbols: ``L`` = lineages, ``z`` = their allocations (L, n), ``basin`` = of each, (L,), ``log_B`` = nats of
 each basin.
@@ -16,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import gammaln
 
 from ...answers import Estimate, bridge, importance
 from ...particles import log_sum_exp, systematic
@@ -24,13 +21,9 @@ from ._allocation_draws import weighed
 from ._sweeps import Problem
 
 #: Allocations that each lineage gives to q, and draws that it gives to the bridge.
-N_KEPT, DRAWS_OF_LINEAGE = 6, 8
+N_KEPT, DRAWS_OF_LINEAGE = 3, 4
 #: Draws of q for each lineage.
-DRAWS_PER_LINEAGE = 24
-#: Least power of the kernels of q, and numbers of a stratum's parameters up to which it is this one.  Beyond,
-#: 1 − λ falls by their root: a kernel (1/λ) times as wide in each of d directions shares some
-#: exp(−d (1 − λ)²/16) with the posterior, a third at least.
-MIN_KERNEL_POWER, MAX_FLAT_NUMBERS = 0.6, 60
+DRAWS_PER_LINEAGE = 20
 #: Other lineages that each is joined to, at most.
 MAX_JOINED = 2
 #: Nats below the sum at which a basin does not count, and from which it has its full part of the lineages.
@@ -84,15 +77,13 @@ def by_basin(
     problem = problem._replace(is_tight=bool(np.any(T[..., -1] < problem.family.least_rows)))
     z, T, c = problem.swept(z, T, None, forget, rng)
     z, T, c, kept, _ = _followed(problem, z, T, c, N_KEPT, between, rng)
-    power = np.resize([1.0, _least_power(problem, k)], N_KEPT).repeat(L)
-    kept, log_lost = power[:, None] * kept, _log_lost(problem, k, power)
     z, T, c = problem.swept(z, T, c, max(forget // 2, 1), rng)
     z, T, c, _, chains = _followed(problem, z, T, c, DRAWS_OF_LINEAGE, between, rng)
-    log_p, terms = weighed(problem, chains, kept, log_lost)
-    basin = _basins(terms.reshape(DRAWS_OF_LINEAGE, L, N_KEPT, L), power.min())
+    log_p, terms = weighed(problem, chains, kept)
+    basin = _basins(terms.reshape(DRAWS_OF_LINEAGE, L, N_KEPT, L))
     parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS_PER_LINEAGE * L)
     draws = problem.draw(kept[:, parents], rng)
-    log_q, _ = weighed(problem, draws, kept, log_lost)
+    log_q, _ = weighed(problem, draws, kept)
     log_p = np.maximum(log_p, log_p.max() - 1e4).reshape(DRAWS_OF_LINEAGE, L)
     estimates = []
     for B in range(basin.max() + 1):
@@ -102,18 +93,6 @@ def by_basin(
     n_sweeps = L * (forget + max(forget // 2, 1) + between * (N_KEPT + DRAWS_OF_LINEAGE))
     points = np.concatenate([draws, chains], axis=1)
     return Stage(z, basin, log_B, points, estimate.log_w, estimate, effective, n_sweeps)
-
-
-def _least_power(problem: Problem, k: int) -> float:
-    """λ of the wider half of the kernels p(θ | λT); the others have 1."""
-    root = np.sqrt(MAX_FLAT_NUMBERS / (problem.F.shape[1] * k))
-    return float(1.0 - (1.0 - MIN_KERNEL_POWER) * min(root, 1.0))
-
-
-def _log_lost(problem: Problem, k: int, power: np.ndarray) -> np.ndarray:
-    """log Γ(ka + λn)/Γ(ka + n) of kernels (S,): what the density of their weights has less of."""
-    a, n = k * problem.concentration, problem.total_weight
-    return gammaln(a + power * n) - gammaln(a + n)
 
 
 def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -155,7 +134,7 @@ def _followed(
     return z, T, c, np.concatenate(allocations, axis=1), np.concatenate(points, axis=1)
 
 
-def _basins(terms: np.ndarray, power: float) -> np.ndarray:
+def _basins(terms: np.ndarray) -> np.ndarray:
     """The basin of each lineage (L,): allocations (N_KEPT, L) add to q at its points (DRAWS_OF_LINEAGE, L).
 
     Each is joined to the MAX_JOINED others that explain its points best, if chains cross between them.
@@ -170,7 +149,7 @@ def _basins(terms: np.ndarray, power: float) -> np.ndarray:
     # nats by which allocations of another lineage explain points less than a lineage's own where no chain
     # crosses.  Between overlapping groups (1000 rows, K = 3) the two best others are up to 50 nats behind,
     # between basins 80 to 750.  And how often that of the median lineage comes to it, where all are slow.
-    crosses = behind < 60.0 * power + 3.0 * max(np.median(behind), 0.0)
+    crosses = behind < 60.0 + 3.0 * max(np.median(behind), 0.0)
     one, other = np.nonzero(crosses)[0], nearest[crosses]
     graph = csr_array((np.ones(len(one)), (one, other)), shape=(L, L))
     return connected_components(graph, directed=False)[1]

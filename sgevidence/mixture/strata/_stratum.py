@@ -3,10 +3,9 @@
     B_k = Σ_{z onto k labels} Π_j [Γ(a + n_j)/Γ(a)] p(x_j),
 
 by two halves, each with searches and chains of its own, so that a basin which is easily missed shows.  Halves
-that differ search once more; if they still do, both follow all that either has met, and a difference that
-their errors do not explain stays in the error bar and becomes a doubt.  The first stage has few chains, which
-are enough for a stratum that mixes well or holds little of the sum; others go on with more, twice as long
-each time.
+that differ search once more; if they still do, both follow all that either has met, and their difference
+stays in the error bar and becomes a doubt.  The first stage has few chains, which are enough for a stratum
+that mixes well or holds little of the sum; others go on with more, twice as long each time.
 
 Symbols: ``log_B`` = log B_k, nats.
 
@@ -120,7 +119,7 @@ MAX_GAP_NATS = 0.3
 #: and nats from which not even a second one is, which shows how far slow chains still move the answer.
 WELL_SHARE, SHARP_HALVES_NATS, FRESH_SHARE, FRESH_SHARP_NATS = 0.7, 0.1, 0.9, 0.05
 #: Sweeps between draws of a chain, in the first stage; then twice as many each time.
-DRAW_SWEEPS = 2
+DRAW_SWEEPS = 3
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
 MOVING_SHARE = 0.5
 #: Standard errors of a difference beyond which one half has missed something.
@@ -199,7 +198,7 @@ def stratum(
     )
     starts, n_sweeps, n_met = _starts(problem, k, before.z, size, rngs)
     z = [one[:first] for one in starts]
-    is_shared, missed, moved, answer = False, 0.0, 0.0, np.nan
+    is_shared, gap, moved, answer = False, 0.0, 0.0, np.nan
     for i in range(STAGES):
         # rows · components · numbers of each · sweeps of one chain in one stage of one half: ten seconds
         forget = int(np.clip(4e9 / (problem.cost(k) * size), FORGET_SWEEPS, FORGET_SWEEPS * 2**i))
@@ -207,7 +206,7 @@ def stratum(
         n_sweeps += sum(one.n_sweeps for one in stages)
         before_it, answer = answer, combined_halves(stages)
         moved = 0.0 if i == 0 else MOVING_SHARE * abs(answer - before_it)
-        gap = max(missed, halves_gap(stages))
+        gap = gap if is_shared else halves_gap(stages)
         share = 1 / (1 + np.exp(np.minimum(log_rest - max(one.log_Z for one in stages), 700.0)))
         if share * max(halves_gap(stages), moved) <= MAX_GAP_NATS and all(
             is_well(one, i == 0, share) for one in stages
@@ -227,8 +226,8 @@ def stratum(
             others, spent, _ = _starts(problem, k, before.z, size // 2, rngs)
             z, n_sweeps = [np.concatenate(both) for both in zip(z, others)], n_sweeps + spent
         elif share * gap > MAX_GAP_NATS and not is_shared:
-            z, is_shared, missed = [np.concatenate(z)] * 2, True, gap if are_apart(stages) else 0.0
-    std = max(moved, missed / 2)
+            z, is_shared = [np.concatenate(z)] * 2, True
+    std = max(moved, gap / 2 if is_shared else 0.0)
     z = [going_on(one, size // 2, rng) for one, rng in zip(stages, rngs)]
     return Stratum.of(k, stages, std, gap, n_met, z, float(n_sweeps * len(problem.F)))
 
@@ -309,15 +308,10 @@ def halves_gap(stages: Sequence[Stage]) -> float:
 def combined_halves(stages: Sequence[Stage]) -> float:
     """The mean of both halves; the higher where one has missed what the other has met."""
     log_Z = np.array([one.log_Z for one in stages])
-    if are_apart(stages):
+    std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
+    if halves_gap(stages) > HALVES_APART_STD * std + SHARP_HALVES_NATS:
         return float(log_Z.max())
     return float(np.logaddexp(*log_Z) - np.log(2))
-
-
-def are_apart(stages: Sequence[Stage]) -> bool:
-    """Whether one half has missed what the other has met: their errors do not explain the gap."""
-    std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
-    return bool(halves_gap(stages) > HALVES_APART_STD * std + SHARP_HALVES_NATS)
 
 
 def _std(stages: Sequence[Stage]) -> float:

@@ -1,14 +1,12 @@
 """Basins that no chain leaves: rows of few distinct values, summed exactly over count tables."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from mutants import broken
 from scipy.special import gammaln, logsumexp
 
 from sgevidence.mixture.components import DiagonalGaussian, FullGaussian, SphericalGaussian
-from sgevidence.mixture.strata import _basins, _stratum, mixture_evidence
+from sgevidence.mixture.strata import _basins, mixture_evidence
 
 #: Three tight groups, of which two partitions into two components hold most: 38 of 40 searches end in one.
 CENTRES = np.array(
@@ -62,21 +60,6 @@ def test_power_of_joining_whatever_is_nearest(monkeypatch):
     monkeypatch.setattr(_basins, "_basins", broken(_basins._basins, "behind < ...", "behind < np.inf"))
     with pytest.raises(AssertionError, match="nats at"):
         check(FullGaussian(4), CENTRES, [17, 8, 11], 2)
-
-
-def test_power_of_kernels_with_powers(monkeypatch):
-    """Their weights' prior has a Γ of as many rows as the power leaves."""
-    monkeypatch.setattr(_basins, "_log_lost", lambda problem, k, power: np.zeros(len(power)))
-    with pytest.raises(AssertionError, match="nats at"):
-        check(DiagonalGaussian(1), np.array([[0.0], [1.0]]), [23, 19], 2)
-
-
-def test_halves_are_apart_where_their_errors_do_not_explain_the_gap():
-    halves = [SimpleNamespace(log_Z=z, estimate=SimpleNamespace(std=0.2)) for z in (-3.0, -2.2)]
-    assert not _stratum.are_apart(halves)  # 0.8 nats are less than three errors of the difference and a tenth
-    assert _stratum.combined_halves(halves) == pytest.approx(np.logaddexp(-3.0, -2.2) - np.log(2))
-    halves[0].log_Z = -3.3
-    assert _stratum.are_apart(halves) and _stratum.combined_halves(halves) == -2.2
 
 
 @pytest.mark.slow
