@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..effects import Factor, resolved, response_of
+from ..effects import Factor, resolved, response_of, surv_of
 from ..estimators import BayesianGLM, BayesianLinearRegression, BayesianSoftmaxRegression
 from ..mixture.estimators import BayesianGMM
 from ..rows import KNOWN, TextFormat, files_of, kind_of_text
@@ -49,7 +49,10 @@ class FrameRows(NamedTuple):
         known = [name for name in asked if name is not None]
         named = {n for n in frame.columns if re.search(rf"\b{re.escape(n)}\b", " ".join(formulas))}
         refuse_unread_numbers(frame, named, formulas)
-        used = {*responses, *known}.union(*(resolved(formula, frame).columns for formula in formulas))
+        of_times = {name for formula in formulas for name in getattr(surv_of(formula), "columns", ())}
+        used = {*responses, *known, *of_times}.union(
+            *(resolved(formula, frame).columns for formula in formulas)
+        )
         if lost := sorted(used - set(frame.columns)):
             raise ValueError(f"{data} has no column {lost[0]!r}: its columns are {list(frame.columns)[:20]}")
         kept = frame.dropna(subset=sorted(used)) if dropna else frame

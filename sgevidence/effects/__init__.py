@@ -18,7 +18,7 @@ from ._names import divisors, fixed_effects, group_effects, to_levels
 from ._relaid import ColumnMaps, relaid
 from ._response import Response
 from ._smooth import Cycle, Smooth
-from ._sub_formulas import MAX_FORMULAS, formula_terms, hereditary, sub_formulas
+from ._sub_formulas import MAX_FORMULAS, formula_terms, has_dot, hereditary, sub_formulas
 from ._surv import Surv, surv_of
 from ._terms import with_scales
 
@@ -55,6 +55,7 @@ __all__ = [
     "formula_terms",
     "group_effects",
     "is_covariate",
+    "has_dot",
     "hereditary",
     "jzs_block",
     "level_words",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ._formula_calls import callee_of, name_words, nearest, tree_of, with_made_names, words_of
 from ._formula_tokens import MadeName, Unreadable, shown, tokens_of, without_carets
 from ._made_columns import MADE
-from ._surv import without_surv
+from ._surv import surv_of, without_surv
 
 #: Terms of a formula at most, before equal ones are taken together; and its highest power of a sum.
 MAX_EXPANDED_TERMS, MAX_POWER = 1000, 10
@@ -63,6 +63,8 @@ def parsed(text: str, names: Sequence[Any] | None = None) -> FormulaTree:
         from formulae.resolver import Resolver
     except ImportError as error:
         raise ImportError("formula= needs formulae: pip install formulae") from error
+    if names is not None and (surv := surv_of(text)) is not None:  # whose columns a dot leaves out
+        names = [name for name in names if name not in surv.columns]
     text = without_carets(without_surv(text))
     try:
         parser = Parser(tokens_of(text, names))

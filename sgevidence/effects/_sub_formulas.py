@@ -7,6 +7,7 @@ from typing import Any
 
 from ._formula import is_offset, response_of
 from ._formula_tree import FormulaTree, component_words, effect_words, name_words, parsed
+from ._surv import surv_of
 
 #: Formulas at most that are listed.
 MAX_FORMULAS = 4096
@@ -74,7 +75,9 @@ def sub_formulas(formula: str) -> list[str]:
     subsets = hereditary(fixed, needs)
     if len(subsets) * prod(map(len, choices)) > MAX_FORMULAS:
         raise ValueError(f"more than {MAX_FORMULAS} formulas are within {formula!r}: list those that matter")
-    response, found = response_of(formula).words, []
+    is_surv = surv_of(formula) is not None  # whose response is more than a column
+    response = formula.partition("~")[0].strip() if is_surv else response_of(formula).words
+    found = []
     for terms, chosen in product(subsets, product(*choices)):
         if any(needs.get(term, set()) & set(fixed) - set(terms) for term in chosen):
             continue
@@ -145,7 +148,17 @@ def _nested(key: str, effects: list[str], whole: str) -> list[str]:
 def without_dot(formula: str) -> FormulaTree:
     """The tree of a formula whose columns can be told without a frame."""
     tree = parsed(formula)
-    components = [part for term in tree.terms for part in getattr(term, "components", ())]
-    if any(getattr(part.name, "tree", ("",))[0] == "." for part in components):
+    if is_dotted(tree):
         raise ValueError(f"{formula!r}: . stands for all other columns of a frame: write their names")
     return tree
+
+
+def is_dotted(tree: FormulaTree) -> bool:
+    """Whether a tree that was read without a frame has a dot."""
+    components = [part for term in tree.terms for part in getattr(term, "components", ())]
+    return any(getattr(part.name, "tree", ("",))[0] == "." for part in components)
+
+
+def has_dot(formula: str) -> bool:
+    """Whether a formula says *all other columns*."""
+    return is_dotted(parsed(formula))

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from ..effects import EffectsModel, evaluated, offset_of
+from ..effects import EffectsModel, evaluated, has_dot, offset_of
 from ..history import Rows
 from ..models import (
     FAMILIES,
@@ -190,7 +190,7 @@ class GLMRows(LinearPredictor):
 
     def _columns_of(self, X: Any) -> np.ndarray:
         known = self._checked(self._with_offset(with_known(X)))
-        known = known._replace(X=without(known.X, self._named_columns))
+        known = known._replace(X=self._without_named(known.X))
         X = joined(super()._columns_of(known.X), known)
         return np.column_stack([X, no_bounds(len(X))]) if self._has_bounds else X
 
@@ -199,12 +199,18 @@ class GLMRows(LinearPredictor):
         known, y = self._told(with_known(X), y, False)
         return super()._rows_to_score(known, y)
 
+    def _without_named(self, X: Any) -> Any:
+        """Rows without the columns of event and entry, which a formula has where it says so itself."""
+        if not self._named_columns or (self.formula is not None and not has_dot(self.formula)):
+            return X
+        return without(X, self._named_columns)
+
     def _told(self, known: WithKnown, y: Any, reset: bool) -> tuple[WithKnown, Any]:
         """Columns that are named, out of X, and y with one value for each row."""
         known, names = read_names(known)
         if reset:
             self._named_columns = names
-        known = known._replace(X=without(known.X, self._named_columns if self.formula is None else ()))
+        known = known._replace(X=self._without_named(known.X))
         family = self._family.plain
         if family.has_tails or family.is_classifier or not has_bounds(y):
             return parted(known, y) if family.has_tails else (known, y)

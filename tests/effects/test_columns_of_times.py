@@ -1,0 +1,75 @@
+"""Columns that say when a time ended are no predictors, and no formula within another loses them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from mutants import broken
+
+from sgevidence import BayesianGLM, EvidenceSearch, sub_formulas
+from sgevidence.effects import _formula_tree
+from sgevidence.estimators import _glm_rows
+
+pytest.importorskip("formulae")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(20261128)
+    x, z = rng.standard_normal((2, 60))
+    time, end = np.exp(1 + x) * rng.exponential(size=60), rng.uniform(1, 9, 60)
+    start = 0.1 * rng.random(60)
+    times = {"start": start, "time": np.minimum(time, end) + start, "dead": time < end}
+    return pd.DataFrame({"x": x, "z": z} | times)
+
+
+def fitted(frame, formula, **known):
+    return BayesianGLM("weibull", formula=formula, random_state=0).fit(frame, **known)
+
+
+def check_dot(frame):
+    one = fitted(frame, "Surv(start, time, dead) ~ x + z")
+    dot = fitted(frame, "Surv(start, time, dead) ~ .")
+    assert one.log_evidence_ == dot.log_evidence_
+    assert np.array_equal(one.predict(frame), dot.predict(frame))
+
+
+def check_dot_beside_names(frame):
+    one = fitted(frame, "time ~ x + z", event="dead", entry="start")
+    dot = fitted(frame, "time ~ .", event="dead", entry="start")
+    assert (
+        one.log_evidence_ == dot.log_evidence_ == fitted(frame, "Surv(start, time, dead) ~ .").log_evidence_
+    )
+    assert np.array_equal(one.predict(frame), dot.predict(frame))
+
+
+def test_a_dot_leaves_out_the_columns_of_times(frame):
+    check_dot(frame)
+    check_dot_beside_names(frame)
+
+
+def test_a_dot_that_takes_them_is_seen(frame, monkeypatch):
+    wrong = broken(_formula_tree.parsed, "names is not None", "False")
+    monkeypatch.setattr("sgevidence.effects._formula.parsed", wrong)
+    with pytest.raises(AssertionError):
+        check_dot(frame)
+
+
+def test_a_dot_that_takes_named_ones_is_seen(frame, monkeypatch):
+    monkeypatch.setattr(_glm_rows, "has_dot", lambda formula: False)
+    with pytest.raises(AssertionError):
+        check_dot_beside_names(frame)
+
+
+def test_a_column_that_the_formula_names_itself_stays(frame):
+    model = fitted(frame, "time ~ x + start", event="dead", entry="start")
+    assert model.coef_names_ == ["x", "start"] if hasattr(model, "coef_names_") else len(model.coef_) == 2
+    assert np.isfinite(model.predict(frame)).all()
+
+
+def test_formulas_within_one_of_times_have_its_events(frame):
+    formulas = sub_formulas("Surv(start, time, dead) ~ x + z")
+    assert formulas == [f"Surv(start, time, dead) ~ {right}" for right in ("1", "x", "z", "x + z")]
+    search = EvidenceSearch(BayesianGLM("weibull", random_state=0), {"formula": formulas}).fit(frame)
+    best = search.best_params_["formula"]
+    assert best == "Surv(start, time, dead) ~ x"
+    assert search.best_score_ == fitted(frame, "time ~ x", event="dead", entry="start").log_evidence_
