@@ -26,6 +26,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import logsumexp
 
 from ..exceptions import DivergenceError
 from ..particles import Weights, systematic
@@ -96,6 +97,9 @@ N_PRIOR_STARTS = 32
 BATCH_OF_LEVELS = 100_000
 #: Noise in sizes of y that is as good as none, and the share of the squares of y that is left then.
 LEAST_NOISE, SMALLEST_SHARE = 1e-6, 1e-10
+#: Nats lost to rounding beyond which a noise is not looked at; their share where it is 30 times as large, and
+#: the weight of points there above which the rows have no noise that numbers can tell.
+MAX_LOST_NATS, NEAR_LOST, MAX_NOISELESS_SHARE = 0.1, 1e-3, 1e-3
 #: Words for rows that are fitted exactly.
 NOISELESS = (
     "the terms fit y exactly, and its density has no bound as the noise becomes small: leave out a term, or "
@@ -122,11 +126,20 @@ class GaussianPosterior:
         starts = rng.standard_normal((N_PRIOR_STARTS, k))
         start = starts[np.argmax(self.log_density(starts))]
         try:
-            return check(integrate(self.log_density, start, rng, self._n_points))
+            found = check(integrate(self.log_density, start, rng, self._n_points))
+            W = np.exp(found.log_w - logsumexp(found.log_w))
+            if W @ (self._lost_nats(self.sigma(found.x)) > NEAR_LOST * MAX_LOST_NATS) > MAX_NOISELESS_SHARE:
+                raise ArithmeticError("the noise is as small as numbers can tell")
+            return found
         except (ArithmeticError, np.linalg.LinAlgError):
             if self._is_noiseless(starts[:1]):
                 raise DivergenceError(NOISELESS) from None
             raise
+
+    def _lost_nats(self, sigma: np.ndarray) -> np.ndarray:
+        """Nats that rounding of yᵀy/σ² may cost, (M,)."""
+        with np.errstate(divide="ignore"):
+            return np.finfo(float).eps * self.sums.y2 / sigma**2
 
     def _is_noiseless(self, z: np.ndarray) -> bool:
         if self.sums.y2 == 0.0:
@@ -181,9 +194,11 @@ class GaussianPosterior:
         )
 
     def _log_p(self, z: np.ndarray) -> np.ndarray:
-        """log p(y | z); −∞ where rounding takes a variance's sign, far from all that counts."""
+        """log p(y | z); −∞ where rounding takes a variance's sign or all digits, far from all that counts."""
         try:
-            return self._conditional(z).log_p
+            found = self._conditional(z)
+            has_digits = (found.squares > 0) & (self._lost_nats(found.sigma) < MAX_LOST_NATS)
+            return np.where(has_digits, found.log_p, -np.inf)
         except np.linalg.LinAlgError:
             if len(z) == 1:
                 return np.array([-np.inf])

@@ -7,6 +7,8 @@ from mutants import broken
 from scipy.stats import invgamma, norm
 
 from sgevidence.effects import Block, EffectsModel, Layout
+from sgevidence.effects._closed_form import GaussianPosterior
+from sgevidence.exceptions import DivergenceError
 from sgevidence.history import Rows
 from sgevidence.models import Gaussian, RootInverseGamma
 
@@ -20,6 +22,40 @@ def test_the_evidence_is_that_of_dense_covariances(kind, global_seed=3):
     reference, error = gaussian_by_hand(model.layout, rows.X, rows.y)
     assert posterior.log_evidence_std < 0.02 and error < 0.2
     assert abs(posterior.log_evidence - reference) < 4 * np.hypot(posterior.log_evidence_std, error)
+
+
+def nearly_a_level_a_row(n, n_twice, seed):
+    """Model and rows of levels of one row, but for some of two: next to no noise fits all others."""
+    rng = np.random.default_rng([20261128, seed])
+    code = np.r_[np.arange(n - n_twice), np.arange(n_twice)]
+    x, one = rng.standard_normal(n), np.ones(n)
+    layout = Layout(np.array([1.0, 2.0]), (Block(n - n_twice, 1),))
+    y = x + rng.standard_normal(n - n_twice)[code] + rng.standard_normal(n)
+    return EffectsModel(1, Gaussian(), layout=layout), Rows.of(np.column_stack([x, one, one, code]), y)
+
+
+def check_a_level_a_row(n, n_twice, seed):
+    model, rows = nearly_a_level_a_row(n, n_twice, seed)
+    found = model.posterior(model.sums(rows))
+    reference, error = gaussian_by_hand(model.layout, rows.X, rows.y, 11)
+    assert found.log_evidence_std < 0.05 and error < 0.05
+    assert abs(found.log_evidence - reference) < 4 * np.hypot(found.log_evidence_std, error)
+
+
+@pytest.mark.parametrize("n, n_twice", [(12, 0), (25, 1), (25, 3), (60, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_levels_of_one_row_each(n, n_twice, seed):
+    check_a_level_a_row(n, n_twice, seed)
+
+
+def test_a_noise_that_rounding_makes_up_is_seen(monkeypatch):
+    """Far out in the prior of σ there are no digits left, and what stands there must not count."""
+    wrong = broken(GaussianPosterior._log_p, "np.where(has_digits, found.log_p, -np.inf)", "found.log_p")
+    monkeypatch.setattr(GaussianPosterior, "_log_p", wrong)
+    with pytest.raises((AssertionError, ArithmeticError, DivergenceError)):
+        for seed in range(3):
+            check_a_level_a_row(25, 1, seed)
+            check_a_level_a_row(12, 0, seed)
 
 
 @pytest.mark.slow
