@@ -7,6 +7,7 @@ Seven pathologists looked at 118 slides and said whether there is carcinoma of t
 If a slide is one of K kinds, and the seven judge independently given its kind, the evidence says which K.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from sgevidence import BayesianCategoricalMixture, EvidenceSearch
@@ -37,9 +38,13 @@ print(search.comparison_)
 
 best = search.best_estimator_
 print("weight", "    ".join("ABCDEFG"))
-for k in np.argsort(best.weights_):
+figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+for k, style in zip(np.argsort(best.weights_), ["s-", "o--", "^:"], strict=True):
     says_yes = [probabilities[k, 0] for probabilities in best.category_probabilities_]
     print(f"{best.weights_[k]:6.2f}", " ".join(f"{p:.2f}" for p in says_yes))
+    ax.plot(list("ABCDEFG"), says_yes, style, label=f"{best.weights_[k]:.0%} of the slides")
+ax.set(xlabel="pathologist", ylabel="probability that carcinoma is seen", ylim=(0, 1.03))
+figure.legend(loc="outside upper center", ncols=3, frameon=False)
 
 # %%
 # A slide on which only C, D and F see none is probably of that third kind.

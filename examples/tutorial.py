@@ -30,7 +30,8 @@ formulas = [
     "bill_depth_mm ~ body_mass_g * species",
     "bill_depth_mm ~ body_mass_g + species + island",
 ]
-search = EvidenceSearch(BayesianLinearRegression(random_state=0), {"formula": formulas}).fit(penguins)
+model = BayesianLinearRegression(random_state=0)
+search = EvidenceSearch(model, {"formula": formulas}).fit(penguins)
 print(search.comparison_)
 
 # %%
@@ -66,9 +67,8 @@ y = X[:, 0] - 0.7 * X[:, 0] ** 2 + 0.3 * rng.standard_normal(60)
 
 
 def polynomial(degree):
-    return make_pipeline(
-        PolynomialFeatures(degree, include_bias=False), BayesianLinearRegression(random_state=degree)
-    )
+    powers = PolynomialFeatures(degree, include_bias=False)
+    return make_pipeline(powers, BayesianLinearRegression(random_state=degree))
 
 
 names = {"line": 1, "parabola": 2, "cubic": 3, "quartic": 4}

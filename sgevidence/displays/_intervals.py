@@ -51,7 +51,8 @@ class SmoothDisplay(Picture):
         estimator : fitted estimator
             With a :class:`Smooth` or :class:`BSpline` term, alone, frozen or at the end of a pipeline.
         column : str or int, optional
-            Column of the curve; by default that of the first.
+            Column of the curve; by default that of the first. The curve of one level of a factor is that of
+            ``"x | level"``.
         ax : matplotlib Axes, optional
 
         Returns
@@ -78,7 +79,7 @@ class SmoothDisplay(Picture):
         low, high = np.quantile(self.draws, [0.05, 0.95], axis=0)
         ax.fill_between(self.x, low, high, color=style["color"], **BAND)
         ax.plot(self.x, self.draws.mean(axis=0), **style)
-        ax.set_xlabel(self.column)
+        ax.set_xlabel(self.column.partition(" | ")[0])  # one curve per level: the axis is the column's
         ax.set_ylabel(f"effect of {self.column} (mean and 90 % band)")
 
 

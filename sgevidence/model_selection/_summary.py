@@ -91,7 +91,7 @@ def summary(table: Any) -> tuple[Table, list[str]]:
     ]
     cells = {
         "log evidence ± error": with_errors(columns["log_evidence"], columns["log_evidence_std"]),
-        "probability": [_probability(p) for p in columns["probability"]],
+        "probability": [_probability(p, len(columns["probability"]) == 1) for p in columns["probability"]],
         "Bayes factor": [_bayes_factor(d) for d in columns["difference"]],
     }
     misfits = np.asarray(table["misfit"] if "misfit" in table.columns else [""] * len(doubts))
@@ -137,8 +137,8 @@ def _doubt(difference: float, difference_std: float, warnings: str) -> str:
     return "" if is_best or abs(difference) > CLEAR_STDS * difference_std else "open"
 
 
-def _probability(p: float) -> str:
-    if 0.9995 <= p < 1.0:
+def _probability(p: float, alone: bool) -> str:
+    if p >= 0.9995 and not alone:  # rounded to one, too
         return ">0.999"
     return "<0.001" if p < 0.0005 else f"{p:.3f}"
 

@@ -89,6 +89,8 @@ def test_a_curve_stands_on_the_axis_of_the_data(with_terms, linear):
     assert np.std(mean - truth) < 0.05
     with pytest.raises(ValueError, match="no curve"):
         SmoothDisplay.from_estimator(linear)
+    two = SmoothDisplay(x=display.x, draws=display.draws, column="age | yes").plot()
+    assert two.ax_.get_xlabel() == "age" and "age | yes" in two.ax_.get_ylabel()
 
 
 def test_shares_of_the_variance(with_terms):

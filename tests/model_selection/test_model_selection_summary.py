@@ -122,3 +122,10 @@ def test_a_comparison_is_a_frame_all_the_same():
     np.testing.assert_array_equal(table["rank"], [1, 2, 3, 4, 5])
     del table["probability"]
     assert "log10_bayes_factor" in table.to_string() and "±" not in repr(table)
+
+
+def test_no_probability_among_several_models_is_one():
+    assert re.findall(r">0\.999|1\.000", repr(compare({"a": evidence(0.0), "b": evidence(-500.0)}))) == [
+        ">0.999"
+    ]
+    assert "1.000" in repr(compare({"alone": evidence(0.0)}))
