@@ -192,6 +192,7 @@ def _misfits(models: Any, check: Any) -> list[str]:
         raise ValueError("check= is of fitted models, and subsets of a selector are not: fit each")
     if knows_components(models):
         raise ValueError("check= is of fitted models, and smaller numbers of components are not: fit each")
+    check = {"X": check} if hasattr(check, "columns") else check  # a frame that has the y of formulas
     rows = dict(check) if isinstance(check, Mapping) else dict(zip(("X", "y"), check))
     rows = {"random_state": 0} | rows  # the same table each time
     found, refusals = [], []

@@ -20,8 +20,8 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..estimators import EvidenceEstimator, bounds, dimension_labels
-from ..rows import generator, with_known
+from ..estimators import EvidenceEstimator, bounds, dimension_labels, response_in
+from ..rows import generator, has_bounds, with_known
 from ._candidates import last_step, transformed
 from ._check_result import FALSE_ALARMS, PredictiveCheck
 from ._discrepancies import (
@@ -64,12 +64,20 @@ class Replicator(NamedTuple):
         if given := [name for name, value in known.items() if value is not None]:
             if not model._takes_known:
                 raise TypeError(f"{type(model).__name__} has no {' and no '.join(given)}")
-        if known.get("event") is not None and not np.all(known["event"]):
-            raise TypeError(
-                "censored times have no replicates, since the model does not say when others would have been "
-                "censored: SurvivalDisplay shows such a model beside Kaplan-Meier's curve"
+        y = response_in(model, X, y) if getattr(model, "formula", None) is not None else y
+        if getattr(model, "_bounds_given", ()) and known.get("event") is None and not has_bounds(y):
+            raise ValueError(
+                "the model has learnt from rows with an event or bounds: give those of these rows"
             )
         rows = model._rows_to_score(with_known(X, **known) if model._takes_known else X, y)
+        if getattr(model, "_has_bounds", False):
+            lower, upper, entry = rows.X[:, -3:].T
+            if np.any(lower != upper) or np.any(entry > -np.inf):
+                raise TypeError(
+                    "censored times and late entries have no replicates, since the model does not say when "
+                    "others would have been censored: SurvivalDisplay shows such a model beside Kaplan-Meier's "
+                    "curve"
+                )
         if rows.y is None and not isinstance(model, DensityMixin):
             raise TypeError("a model of one's own replicates y given X: give y")
         copies = copies_of(weight, len(rows))

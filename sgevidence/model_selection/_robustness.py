@@ -28,6 +28,7 @@ def robustness(models: Any, two: tuple[int, int], rows: Any) -> Robustness | Non
 
     ``rows`` are X and y, or a dictionary of the arguments of ``fit``.
     """
+    rows = {"X": rows} if hasattr(rows, "columns") else rows  # a frame that has the y of formulas
     arguments = dict(rows) if isinstance(rows, Mapping) else dict(zip(("X", "y"), rows))
     first, second = (_log_evidences(_unfitted(models)[k], arguments) for k in two)
     names = [name for name in dict.fromkeys([*first, *second]) if name != AS_GIVEN]

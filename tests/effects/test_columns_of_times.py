@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from mutants import broken
 
-from sgevidence import BayesianGLM, EvidenceSearch, sub_formulas
+from sgevidence import BayesianGLM, EvidenceSearch, compare, predictive_check, sub_formulas
 from sgevidence.effects import _formula_tree
 from sgevidence.estimators import _glm_rows
 
@@ -73,3 +73,34 @@ def test_formulas_within_one_of_times_have_its_events(frame):
     best = search.best_params_["formula"]
     assert best == "Surv(start, time, dead) ~ x"
     assert search.best_score_ == fitted(frame, "time ~ x", event="dead", entry="start").log_evidence_
+
+
+@pytest.mark.parametrize(
+    "formula, known",
+    [
+        ("Surv(time, dead) ~ x", {}),
+        ("time ~ x", {"event": "dead"}),
+        ("time ~ x", {"event": "column"}),
+        ("Surv(start, time, dead) ~ x", {}),
+    ],
+)
+def test_rows_with_bounds_have_no_replicates(frame, formula, known):
+    """Censored times that are taken for exact ones made a model that fits look like one that does not."""
+    known = {name: frame["dead"] if value == "column" else value for name, value in known.items()}
+    model = fitted(frame, formula, **known)
+    for y in (None, frame["time"]):
+        with pytest.raises(TypeError, match="censored times and late entries have no replicates"):
+            predictive_check(model, frame, y, **known)
+    if known:
+        with pytest.raises(ValueError, match="give those of these rows"):
+            predictive_check(model, frame, frame["time"])
+    table = compare([model, fitted(frame, formula.replace("~ x", "~ z"), **known)])
+    assert set(table["warnings"]) == {""}
+
+
+def test_a_check_of_a_frame_finds_the_y_of_the_formula(frame):
+    model = BayesianGLM("weibull", formula="time ~ x", random_state=0).fit(frame)
+    whole, alone = (predictive_check(model, frame, y, random_state=0) for y in (frame["time"], None))
+    assert str(whole) == str(alone)
+    misfits = [compare([model], check=rows)["misfit"].tolist() for rows in (frame, (frame, frame["time"]))]
+    assert misfits[0] == misfits[1]

@@ -216,7 +216,7 @@ def test_other_censoring_is_other_data():
         compare({"one": censored, "other": complete})
     compare({"one": complete, "other": glm("gamma").fit(X, T)})
     assert predictive_check(complete, X, T, random_state=0, n_draws=400).misfits is not None
-    with pytest.raises(TypeError, match="censored times have no replicates"):
+    with pytest.raises(TypeError, match="censored times and late entries have no replicates"):
         predictive_check(censored, X, T, event=EVENT)
 
 
