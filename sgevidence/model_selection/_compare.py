@@ -46,11 +46,11 @@ def compare(
         own.  It changes the probabilities only: evidences and Bayes factors do not depend on it.
     level : float, default=0.9
         Probability of the interval of ``probability``, half of the rest on each side.
-    check : tuple or dict, optional
-        Arguments of :func:`predictive_check`, ``(X, y)`` or a dictionary such as
+    check : tuple, dict or frame, optional
+        Arguments of :func:`predictive_check`: ``(X, y)``, a frame that has the y of formulas, or such as
         ``dict(X=X, y=y, offset=offset)``: each model is asked whether it reproduces these rows.  By default
         none is, and a model that has the most evidence may fit badly.
-    sensitivity : tuple or dict, optional
+    sensitivity : tuple, dict or frame, optional
         Rows as for ``check``, arguments of ``fit``: the best model and the next are fitted under each prior
         scale divided and multiplied by three (:func:`prior_sensitivity`), and ``report()`` says how far the
         Bayes factor moves with the scale that decides.  By default neither is, as that takes some ten fits.

@@ -75,8 +75,8 @@ class Replicator(NamedTuple):
             if np.any(lower != upper) or np.any(entry > -np.inf):
                 raise TypeError(
                     "censored times and late entries have no replicates, since the model does not say when "
-                    "others would have been censored: SurvivalDisplay shows such a model beside Kaplan-Meier's "
-                    "curve"
+                    "others would have been censored: SurvivalDisplay shows such a model beside "
+                    "Kaplan-Meier's curve"
                 )
         if rows.y is None and not isinstance(model, DensityMixin):
             raise TypeError("a model of one's own replicates y given X: give y")
