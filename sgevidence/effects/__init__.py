@@ -11,16 +11,14 @@ from ._group import Group
 from ._interaction import Interaction, products
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
-from ._made_columns import WithMade, evaluated
 from ._model import EffectsModel
 from ._monotone import Monotone, whole_scale
 from ._names import divisors, fixed_effects, group_effects, to_levels
 from ._relaid import ColumnMaps, relaid
-from ._response import Response
 from ._smooth import Cycle, Smooth
 from ._sub_formulas import MAX_FORMULAS, formula_terms, has_dot, hereditary, sub_formulas
-from ._surv import Surv, surv_of
 from ._terms import with_scales
+from .language import Response, Surv, WithMade, evaluated, surv_of
 
 __all__ = [
     "GROUP_SCALE",

@@ -99,7 +99,7 @@ BATCH_OF_LEVELS = 100_000
 LEAST_NOISE, SMALLEST_SHARE = 1e-6, 1e-10
 #: Nats lost to rounding beyond which a noise is not looked at; their share where it is 30 times as large, and
 #: the weight of points there above which the rows have no noise that numbers can tell.
-MAX_LOST_NATS, NEAR_LOST, MAX_NOISELESS_SHARE = 0.1, 1e-3, 1e-3
+MAX_NOISE_ROUNDING_NATS, NEAR_LOST, MAX_NOISELESS_SHARE = 0.1, 1e-3, 1e-3
 #: Words for rows that are fitted exactly.
 NOISELESS = (
     "the terms fit y exactly, and its density has no bound as the noise becomes small: leave out a term, or "
@@ -128,7 +128,10 @@ class GaussianPosterior:
         try:
             found = check(integrate(self.log_density, start, rng, self._n_points))
             W = np.exp(found.log_w - logsumexp(found.log_w))
-            if W @ (self._lost_nats(self.sigma(found.x)) > NEAR_LOST * MAX_LOST_NATS) > MAX_NOISELESS_SHARE:
+            if (
+                W @ (self._lost_nats(self.sigma(found.x)) > NEAR_LOST * MAX_NOISE_ROUNDING_NATS)
+                > MAX_NOISELESS_SHARE
+            ):
                 raise ArithmeticError("the noise is as small as numbers can tell")
             return found
         except (ArithmeticError, np.linalg.LinAlgError):
@@ -197,7 +200,7 @@ class GaussianPosterior:
         """log p(y | z); −∞ where rounding takes a variance's sign or all digits, far from all that counts."""
         try:
             found = self._conditional(z)
-            has_digits = (found.squares > 0) & (self._lost_nats(found.sigma) < MAX_LOST_NATS)
+            has_digits = (found.squares > 0) & (self._lost_nats(found.sigma) < MAX_NOISE_ROUNDING_NATS)
             return np.where(has_digits, found.log_p, -np.inf)
         except np.linalg.LinAlgError:
             if len(z) == 1:

@@ -6,7 +6,7 @@ evaluated by Python.
     y ~ x + region        linear effect of numbers, Factor of text and categories
     x * region, x:region  Interaction, with and without its main effects
     log(y) ~ x            the model of log(y), the evidence of y;   offset(log(n)) a known addend
-    I(x**2), poly(x, 2)   columns that are made of others (:mod:`._made_columns`);   . all other columns
+    I(x**2), poly(x, 2)   columns that are made of others (:mod:`.language`);   . all other columns
     (1 + days | subject)  Group("subject", by="days");  (1 | g / h) groups and groups within them
     (0 + days | subject)  Group("subject", by="days", intercept=False, origin=0)
     (days || subject)     Group("subject", by="days", correlated=False, origin=0), also in two parts
@@ -23,18 +23,27 @@ from typing import Any, NamedTuple
 from ._b_spline import BSpline
 from ._columns import column_names
 from ._factor import Factor
-from ._formula_calls import name_words, nearest
 from ._formula_terms import Call, constant, term_of
-from ._formula_tokens import MadeName, shown
-from ._formula_tree import FormulaTree, component_words, effect_words, parsed
 from ._group import Group
 from ._interaction import Interaction
-from ._made_columns import WithMade, fitted, leaves
 from ._monotone import Monotone
-from ._response import Response
 from ._smooth import Smooth
 from ._terms import parts
 from ._text_columns import has_levels
+from .language import (
+    FormulaTree,
+    MadeName,
+    Response,
+    WithMade,
+    component_words,
+    effect_words,
+    fitted,
+    leaves,
+    name_words,
+    nearest,
+    parsed,
+    shown,
+)
 
 #: Functions that a formula may call, beside those that make columns.
 TERM_FUNCTIONS = ("s", "bs", "C", "T", "mo")

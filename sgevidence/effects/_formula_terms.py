@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from ._b_spline import BSpline
 from ._factor import Factor
-from ._formula_tree import argument_words
 from ._monotone import Monotone
 from ._smooth import DEFAULT_BASIS, Smooth
+from .language import argument_words
 
 #: Codings of a factor by the names that other programs give them.
 TREATMENT, POLYNOMIAL, SUM_TO_ZERO = (

@@ -6,8 +6,7 @@ from math import prod
 from typing import Any
 
 from ._formula import is_offset, response_of
-from ._formula_tree import FormulaTree, component_words, effect_words, name_words, parsed
-from ._surv import surv_of
+from .language import FormulaTree, component_words, effect_words, name_words, parsed, surv_of
 
 #: Formulas at most that are listed.
 MAX_FORMULAS = 4096

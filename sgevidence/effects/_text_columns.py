@@ -17,7 +17,7 @@ import numpy as np
 
 from ..rows import kind_of_text, missing_in
 from ._columns import column
-from ._formula_tree import name_words
+from .language import name_words
 
 #: Methods of dates, times and durations of any library.
 DATE_METHODS = ("isoformat", "total_seconds", "to_timestamp")

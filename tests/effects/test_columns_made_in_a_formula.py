@@ -7,7 +7,7 @@ from mutants import broken
 from scipy.special import logit
 
 from sgevidence import BayesianGLM, BayesianLinearRegression, EvidenceSearch, sub_formulas, term_probabilities
-from sgevidence.effects import _made_columns
+from sgevidence.effects.language import _made_columns
 
 pytest.importorskip("formulae")
 N = 48

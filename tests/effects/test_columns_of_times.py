@@ -6,7 +6,7 @@ import pytest
 from mutants import broken
 
 from sgevidence import BayesianGLM, EvidenceSearch, compare, predictive_check, sub_formulas
-from sgevidence.effects import _formula_tree
+from sgevidence.effects.language import _formula_tree
 from sgevidence.estimators import _glm_rows
 
 pytest.importorskip("formulae")

@@ -15,7 +15,7 @@ from sgevidence import (
     merge,
     predictive_check,
 )
-from sgevidence.effects import _response
+from sgevidence.effects.language import _response
 
 pytest.importorskip("formulae")
 N = 60

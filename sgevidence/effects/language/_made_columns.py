@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from ._columns import column_names, numbers
+from .._columns import column_names, numbers
 
 #: Functions of one column.
 FUNCTIONS = {
