@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
+from weakref import finalize
 
 import numpy as np
 
@@ -65,11 +66,14 @@ class FileCollection:
             return
         n_parts, copy = 0, None
         try:
-            copy = TemporaryDirectory(prefix="sgevidence-rows-")
+            copy = TemporaryDirectory(prefix="sgevidence-rows-", ignore_cleanup_errors=True)
+            finalize(self, copy.cleanup)
         except OSError:  # no place to write
             pass
         for table in self.source.tables_of_calls(self.keep_missing):
-            copy = None if copy is None or not _is_written(table, copy.name, n_parts) else copy
+            if copy is not None and not _is_written(table, copy.name, n_parts):
+                copy.cleanup()
+                copy = None
             n_parts += 1
             yield table
         self._copy, self._n_parts = copy, n_parts

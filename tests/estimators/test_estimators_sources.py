@@ -1,6 +1,8 @@
 """Rows in files give the digits of rows in arrays; what is not whole is refused by name."""
 
+import gc
 import tempfile
+import warnings
 from functools import partial
 
 import numpy as np
@@ -376,3 +378,19 @@ def test_more_groups_than_the_reservoir_holds(family, offset, rng, tmp_path):
         assert ours.data_fingerprint_ == theirs.data_fingerprint_
         np.testing.assert_allclose(ours.units_.center, theirs.units_.center)
         assert ours.units_.y_center == pytest.approx(theirs.units_.y_center)
+
+
+def test_the_copy_of_files_goes_in_silence(rng, tmp_path, monkeypatch):
+    """It goes with its collection, and no warning speaks of a directory that is left."""
+    table = frame(rng, 400)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(copies))
+    source = RowSource(tmp_path / "rows.csv", target="y", columns=["a", "b"])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        model = BayesianLinearRegression(sampler=SGAIS(reservoir_size=100), random_state=0).fit(source)
+        assert model.n_samples_seen_ == 400
+        gc.collect()
+    assert not list(copies.iterdir()) and not [one for one in said if one.category is ResourceWarning]
