@@ -51,7 +51,7 @@ print(search.best_estimator_.summary())
 # %%
 # Any models side by side
 # -----------------------
-# The same with arrays, pipelines and ``fit``.  Sixty noisy points on a parabola: is there a bend?  Is there
+# Arrays and pipelines work the same way.  Sixty noisy points on a parabola: is there a bend?  Is there
 # more than a bend?  ``compare`` ranks fitted models.
 
 import numpy as np

@@ -95,7 +95,7 @@ def test_long_ones_are_seen():
 
 
 def test_the_sampler_itself_is_short():
-    """What decides is in the transitions: SGAIS says which, in eleven parameters."""
+    """SGAIS names the transitions, which decide, in eleven parameters."""
     tree = ast.parse((ROOT / "sgevidence" / "samplers" / "_sgais.py").read_text(encoding="utf-8"))
     (sgais,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
     assert code_lines(sgais) < 123

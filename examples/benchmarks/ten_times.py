@@ -47,7 +47,7 @@ CASES: dict[str, tuple[str, Callable]] = {}
 
 
 class Job(NamedTuple):
-    """What is timed: a fit that returns an estimator, or estimators, and its peer."""
+    """A fit that returns an estimator, or several, and the peer that is timed beside it."""
 
     evidence: Callable[[], Any]
     peer: Callable[[], Any] | float | None  #: seconds of R, or none

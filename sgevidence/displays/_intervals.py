@@ -94,7 +94,7 @@ class EffectsDisplay(Picture):
     term : str
         Name of the term, as ``effects_`` has it.
     scale : str, default=""
-        What the effects add to, such as the mean of y.
+        The quantity that effects are added to, in words.
 
     Attributes
     ----------

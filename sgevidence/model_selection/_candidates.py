@@ -56,6 +56,13 @@ def transformed(estimator: Any, X: Any) -> Any:
     return X
 
 
+def row_arguments(rows: Any) -> dict[str, Any]:
+    """Arguments by name: of a pair of X and y, of a frame that has the y of formulas, or as they are."""
+    if hasattr(rows, "columns"):
+        return {"X": rows}
+    return dict(rows) if isinstance(rows, Mapping) else dict(zip(("X", "y"), rows))
+
+
 def named_models(models: Any) -> dict[str, Any]:
     """Fitted models by name: of an averager, of a mapping, or of a list, whose names are made up.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..mixture.estimators import error_covariance
-from ._candidates import Candidate, candidate, candidates, is_search, last_step, named_models
+from ._candidates import Candidate, candidate, candidates, is_search, last_step, named_models, row_arguments
 from ._facts import facts_of
 from ._predictive_check import predictive_check
 from ._probabilities import in_words, log_model_prior, probabilities, probability_interval
@@ -192,9 +192,7 @@ def _misfits(models: Any, check: Any) -> list[str]:
         raise ValueError("check= is of fitted models, and subsets of a selector are not: fit each")
     if knows_components(models):
         raise ValueError("check= is of fitted models, and smaller numbers of components are not: fit each")
-    check = {"X": check} if hasattr(check, "columns") else check  # a frame that has the y of formulas
-    rows = dict(check) if isinstance(check, Mapping) else dict(zip(("X", "y"), check))
-    rows = {"random_state": 0} | rows  # the same table each time
+    rows = {"random_state": 0} | row_arguments(check)  # the same table each time
     found, refusals = [], []
     for model in named_models(models).values():
         try:

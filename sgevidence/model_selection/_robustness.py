@@ -5,13 +5,12 @@
 where a scale s of both models is changed in both, and one that a single model has in that one alone.
 """
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from ._candidates import is_search, named_models
+from ._candidates import is_search, named_models, row_arguments
 from ._prior_sensitivity import prior_sensitivity
 
 
@@ -26,10 +25,9 @@ class Robustness(NamedTuple):
 def robustness(models: Any, two: tuple[int, int], rows: Any) -> Robustness | None:
     """Factors of the best model and the next, by number; None if no prior scale can be varied.
 
-    ``rows`` are X and y, or a dictionary of the arguments of ``fit``.
+    ``rows`` are those of :func:`row_arguments`.
     """
-    rows = {"X": rows} if hasattr(rows, "columns") else rows  # a frame that has the y of formulas
-    arguments = dict(rows) if isinstance(rows, Mapping) else dict(zip(("X", "y"), rows))
+    arguments = row_arguments(rows)
     first, second = (_log_evidences(_unfitted(models)[k], arguments) for k in two)
     names = [name for name in dict.fromkeys([*first, *second]) if name != AS_GIVEN]
     if not names:

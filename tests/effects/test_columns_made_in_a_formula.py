@@ -168,7 +168,7 @@ def test_an_offset_of_the_formula_is_offset(frame):
         fitted(frame, "y ~ x + offset(n)")
 
 
-#: What is refused, the words, and where.
+#: Refused formulas, the words, and the place that these name.
 REFUSED = [
     ("foo(x)", r"at character 5: foo\(\) is none"),
     ("lgo(x)", r"write log\(\)"),

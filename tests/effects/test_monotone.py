@@ -169,7 +169,7 @@ def test_unknown_levels_and_jzs_priors_are_refused():
 
 
 def test_equal_steps_are_a_straight_line():
-    """Of levels of equal frequency: shares that are all alike have the evidence of the column."""
+    """Equal steps have the prior of a line, and the evidence is less by what the shares of steps cost."""
     k = np.repeat(np.arange(5), 12)
     frame = pd.DataFrame({"k": k, "y": 0.6 * k + np.random.default_rng(6).standard_normal(60)})
     line, steps = fit("y ~ k", frame), fit("y ~ mo(k)", frame)

@@ -1,4 +1,4 @@
-"""What users of other programs type first is refused in words that say what to type here."""
+"""Calls of other programs are refused in words that say how to write them here."""
 
 import numpy as np
 import pandas as pd

@@ -87,7 +87,7 @@ def grid_or_draws(found, inside, mode, rng):
 
 
 def errors(kind, family, p, n_problems, seed):
-    """Of drawn evidences, in their standard errors."""
+    """Errors of drawn evidences, in their standard errors."""
     z = []
     for k in range(n_problems):
         rng = np.random.default_rng([SEED, seed, k])
