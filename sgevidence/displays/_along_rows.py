@@ -1,14 +1,14 @@
 """Pictures along the rows: an average's weights, and how a run went in cost and particles for each chunk."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ._style import COLORS, GREY, axes, drawn, line_style, several_axes
+from ._style import COLORS, GREY, Picture, axes, drawn, line_style, several_axes
 
 
-class ModelProbabilitiesDisplay:
+class ModelProbabilitiesDisplay(Picture):
     """Weights of an averager's models against the rows seen.
 
     Parameters
@@ -20,11 +20,6 @@ class ModelProbabilitiesDisplay:
     names : sequence of str
     quantity : str, default="model probability"
         Name of the weights on the axis: the weights of stacking are no probabilities.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -39,33 +34,21 @@ class ModelProbabilitiesDisplay:
     'model probability'
     """
 
-    def __init__(
-        self,
-        *,
-        n_samples: np.ndarray,
-        weights: np.ndarray,
-        names: Sequence[str],
-        quantity: str = "model probability",
-    ):
-        self.n_samples, self.weights, self.names, self.quantity = n_samples, weights, names, quantity
+    n_samples: np.ndarray
+    weights: np.ndarray
+    names: Sequence[str]
+    quantity: str = "model probability"
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, ax: Any = None, stacked: bool = False
-    ) -> "ModelProbabilitiesDisplay":
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, stacked: bool = False) -> Self:
         """Draw a fitted averager's weights.
 
         Parameters
         ----------
         estimator : EvidenceModelAverager
             Fitted, best by several calls of ``partial_fit``.
-        ax : matplotlib Axes, optional
         stacked : bool, default=False
             Areas that add to one, instead of lines.
-
-        Returns
-        -------
-        ModelProbabilitiesDisplay
         """
         drawn(cls, estimator, "weights_path_")
         path, names = estimator.weights_path_, list(estimator.named_estimators_)
@@ -73,19 +56,13 @@ class ModelProbabilitiesDisplay:
         display = cls(n_samples=path["n_samples"], weights=path["weights"], names=names, quantity=quantity)
         return display.plot(ax, stacked=stacked)
 
-    def plot(self, ax: Any = None, *, stacked: bool = False) -> "ModelProbabilitiesDisplay":
+    def plot(self, ax: Any = None, *, stacked: bool = False) -> Self:
         """Draw.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
         stacked : bool, default=False
             Areas that add to one, instead of lines.
-
-        Returns
-        -------
-        ModelProbabilitiesDisplay
         """
         ax = axes(self, ax, figsize=(6.4, 3.6))
         styles = [line_style(k) for k in range(len(self.names))]
@@ -103,7 +80,7 @@ class ModelProbabilitiesDisplay:
         return self
 
 
-class RunDisplay:
+class RunDisplay(Picture):
     """Annealing steps, effective sample size and moves of each chunk, along the rows.
 
     Parameters
@@ -129,37 +106,20 @@ class RunDisplay:
     (3,)
     """
 
-    def __init__(self, *, path: Mapping[str, np.ndarray]):
-        self.path = path
+    path: Mapping[str, np.ndarray]
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, axes: Sequence[Any] | None = None) -> "RunDisplay":
+    def from_estimator(cls, estimator: Any, *, axes: Sequence[Any] | None = None) -> Self:
         """Draw a fitted estimator's run.
 
         Parameters
         ----------
         estimator : fitted estimator
             With ``evidence_path_``, alone, frozen or at the end of a pipeline.
-        axes : sequence of three matplotlib Axes, optional
-
-        Returns
-        -------
-        RunDisplay
         """
         return cls(path=drawn(cls, estimator, "evidence_path_").evidence_path_).plot(axes)
 
-    def plot(self, axes: Sequence[Any] | None = None) -> "RunDisplay":
-        """Draw.
-
-        Parameters
-        ----------
-        axes : sequence of three matplotlib Axes, optional
-            By default of a new figure.
-
-        Returns
-        -------
-        RunDisplay
-        """
+    def plot(self, axes: Sequence[Any] | None = None) -> Self:
         self.axes_ = several_axes(self, axes, 3)
         n = self.path["n_samples"]
         panels = [

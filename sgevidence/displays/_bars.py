@@ -1,15 +1,15 @@
 """Bars with names: weights of models or components with intervals, and probabilities of columns."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._style import COLORS, drawn, feature_names, named_rows
+from ._style import COLORS, Picture, drawn, feature_names, named_rows
 
 
-class InclusionProbabilitiesDisplay:
+class InclusionProbabilitiesDisplay(Picture):
     """Posterior probability of each column to be in the model, as a bar; those that are selected are filled.
 
     Parameters
@@ -18,11 +18,6 @@ class InclusionProbabilitiesDisplay:
     selected : ndarray of shape (n_features,)
         Which columns are selected, bool.
     names : sequence of str
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -36,22 +31,18 @@ class InclusionProbabilitiesDisplay:
     'bmi'
     """
 
-    def __init__(self, *, probabilities: np.ndarray, selected: np.ndarray, names: Sequence[str]):
-        self.probabilities, self.selected, self.names = probabilities, selected, names
+    probabilities: np.ndarray
+    selected: np.ndarray
+    names: Sequence[str]
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> "InclusionProbabilitiesDisplay":
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the columns of a fitted selector, in their order.
 
         Parameters
         ----------
         estimator : EvidenceFeatureSelector
             Fitted, alone, frozen or at the end of a pipeline.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        InclusionProbabilitiesDisplay
         """
         model = drawn(cls, estimator, "inclusion_probabilities_")
         check_is_fitted(model)
@@ -62,20 +53,7 @@ class InclusionProbabilitiesDisplay:
         )
         return shown.plot(ax)
 
-    def plot(self, ax: Any = None, **bar_params: Any) -> "InclusionProbabilitiesDisplay":
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
-        **bar_params : dict
-            For ``Axes.barh``.
-
-        Returns
-        -------
-        InclusionProbabilitiesDisplay
-        """
+    def plot(self, ax: Any = None, **bar_params: Any) -> Self:
         ax = named_rows(self, ax, self.names, line=0.5)
         colors = [COLORS[0] if chosen else "white" for chosen in self.selected]
         style = dict(color=colors, edgecolor=COLORS[0], height=0.6) | bar_params
@@ -84,7 +62,7 @@ class InclusionProbabilitiesDisplay:
         return self
 
 
-class WeightsDisplay:
+class WeightsDisplay(Picture):
     """Each weight as a bar, with the interval that it is known to.
 
     Parameters
@@ -95,11 +73,6 @@ class WeightsDisplay:
     names : sequence of str
     label : str, default="weight"
         Label of the axis: what the weights belong to.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -113,19 +86,14 @@ class WeightsDisplay:
     (2,)
     """
 
-    def __init__(
-        self,
-        *,
-        weights: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        names: Sequence[str],
-        label: str = "weight",
-    ):
-        self.weights, self.low, self.high, self.names, self.label = weights, low, high, names, label
+    weights: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    names: Sequence[str]
+    label: str = "weight"
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> "WeightsDisplay":
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw a fitted averager's or mixture's weights.
 
         Parameters
@@ -133,11 +101,6 @@ class WeightsDisplay:
         estimator : EvidenceModelAverager or BayesianGMM
             An averager shows its models' weights and their ``weights_interval_``; a mixture shows its
             components' shares and their posterior.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        WeightsDisplay
 
         Raises
         ------
@@ -158,20 +121,7 @@ class WeightsDisplay:
         label = "share of the rows (90 % interval)"
         return cls(weights=model.weights_, low=low, high=high, names=names, label=label).plot(ax)
 
-    def plot(self, ax: Any = None, **bar_params: Any) -> "WeightsDisplay":
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
-        **bar_params : dict
-            For ``Axes.barh``.
-
-        Returns
-        -------
-        WeightsDisplay
-        """
+    def plot(self, ax: Any = None, **bar_params: Any) -> Self:
         ax = named_rows(self, ax, self.names, each=0.4, line=None)
         rows = np.arange(len(self.names))
         ax.barh(rows, self.weights, **(dict(color=COLORS[5], height=0.6) | bar_params))

@@ -1,14 +1,14 @@
 """A log Bayes factor over the scale of its prior, or over the rows."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import BAND, COLORS, GREY, axes
+from ._style import BAND, COLORS, GREY, Picture, axes
 
 
-class BayesFactorDisplay:
+class BayesFactorDisplay(Picture):
     """A log Bayes factor of a test as a line; dotted where evidence becomes positive and strong.
 
     Parameters
@@ -22,11 +22,6 @@ class BayesFactorDisplay:
     marked : float, optional
         The place that is marked by a point.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> from sgevidence.displays import BayesFactorDisplay
@@ -37,23 +32,21 @@ class BayesFactorDisplay:
     'rscale'
     """
 
-    def __init__(
-        self,
-        *,
-        places: np.ndarray,
-        log_bayes_factor: np.ndarray,
-        log_bayes_factor_std: np.ndarray,
-        label: str,
-        marked: float | None = None,
-    ):
-        self.places, self.label, self.marked = np.asarray(places, dtype=float), label, marked
-        self.log_bayes_factor = np.asarray(log_bayes_factor)
-        self.log_bayes_factor_std = np.asarray(log_bayes_factor_std)
+    places: np.ndarray
+    log_bayes_factor: np.ndarray
+    log_bayes_factor_std: np.ndarray
+    label: str
+    marked: float | None = None
+
+    def __post_init__(self) -> None:
+        self.places = np.asarray(self.places, dtype=float)
+        self.log_bayes_factor = np.asarray(self.log_bayes_factor)
+        self.log_bayes_factor_std = np.asarray(self.log_bayes_factor_std)
 
     @classmethod
     def over_rscale(
         cls, result: Any, rscales: ArrayLike | None = None, *, ax: Any = None, **line_params: Any
-    ) -> "BayesFactorDisplay":
+    ) -> Self:
         """Draw how much of an answer is the prior's scale.
 
         Parameters
@@ -62,13 +55,6 @@ class BayesFactorDisplay:
             Result of a test whose prior has an ``rscale``.
         rscales : array-like of shape (n,), optional
             By default from a tenth of the result's own to five times it.
-        ax : matplotlib Axes, optional
-        **line_params : dict
-            For ``Axes.plot``.
-
-        Returns
-        -------
-        BayesFactorDisplay
         """
         own = result.rscale
         if own is None:
@@ -84,39 +70,19 @@ class BayesFactorDisplay:
         ).plot(ax, **line_params)
 
     @classmethod
-    def over_rows(cls, result: Any, *, ax: Any = None, **line_params: Any) -> "BayesFactorDisplay":
+    def over_rows(cls, result: Any, *, ax: Any = None, **line_params: Any) -> Self:
         """Draw how the answer has come about, update by update.
 
         Parameters
         ----------
         result : BayesFactorResult
             After calls of ``update``.
-        ax : matplotlib Axes, optional
-        **line_params : dict
-            For ``Axes.plot``.
-
-        Returns
-        -------
-        BayesFactorDisplay
         """
         path = result.path
         values = {name: path[name] for name in ("log_bayes_factor", "log_bayes_factor_std")}
         return cls(places=path["n_samples"], label="rows", **values).plot(ax, **line_params)
 
-    def plot(self, ax: Any = None, **line_params: Any) -> "BayesFactorDisplay":
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
-        **line_params : dict
-            For ``Axes.plot``.
-
-        Returns
-        -------
-        BayesFactorDisplay
-        """
+    def plot(self, ax: Any = None, **line_params: Any) -> Self:
         ax = axes(self, ax, figsize=(6.0, 3.6))
         value, std = self.log_bayes_factor, 2 * self.log_bayes_factor_std
         ax.axhline(0.0, color=GREY, linewidth=0.8)

@@ -1,27 +1,22 @@
 """The table of a comparison as a picture."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model_selection import compare
-from ._style import COLORS, GREY, OUT_OF_RACE_NATS, is_thin, name_right, named_rows, number
+from ._style import COLORS, GREY, OUT_OF_RACE_NATS, Picture, is_thin, name_right, named_rows, number
 
 
-class ComparisonDisplay:
+class ComparisonDisplay(Picture):
     """Differences in log evidence to the best model with error bars, and the models' probabilities.
 
     Parameters
     ----------
     table : DataFrame or Table
         As :func:`compare` makes it.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     See Also
     --------
@@ -42,8 +37,7 @@ class ComparisonDisplay:
     ['9', '4', '3']
     """
 
-    def __init__(self, *, table: Any):
-        self.table = table
+    table: Any
 
     @classmethod
     def from_estimators(
@@ -53,7 +47,7 @@ class ComparisonDisplay:
         model_prior: ArrayLike | Mapping[str, float] | None = None,
         ax: Any = None,
         n_std: float = 2.0,
-    ) -> "ComparisonDisplay":
+    ) -> Self:
         """Compare models and draw the result.
 
         Parameters
@@ -62,29 +56,18 @@ class ComparisonDisplay:
             As for :func:`compare`.
         model_prior : array-like of shape (n_models,), dict or None, default=None
             As for :func:`compare`.
-        ax : matplotlib Axes, optional
         n_std : float, default=2.0
             Half the length of the error bars, in standard errors of the difference.
-
-        Returns
-        -------
-        ComparisonDisplay
         """
         return cls(table=compare(estimators, model_prior=model_prior)).plot(ax, n_std=n_std)
 
-    def plot(self, ax: Any = None, *, n_std: float = 2.0) -> "ComparisonDisplay":
+    def plot(self, ax: Any = None, *, n_std: float = 2.0) -> Self:
         """Draw; models more than 20 nats behind are arrows with their number.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
         n_std : float, default=2.0
             Half the length of the error bars, in standard errors of the difference.
-
-        Returns
-        -------
-        ComparisonDisplay
         """
         names = [str(name).replace("formula=", "", 1) for name in self.table.index]
         ax = named_rows(self, ax, names, each=0.4, wide=True)

@@ -1,26 +1,21 @@
 """Log evidence against rows seen, with its error."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..model_selection import named_models
-from ._style import BAND, OUT_OF_RACE_NATS, axes, drawn, is_thin, legend, line_style, number
+from ._style import BAND, OUT_OF_RACE_NATS, Picture, axes, drawn, is_thin, legend, line_style, number
 
 
-class EvidenceDisplay:
+class EvidenceDisplay(Picture):
     """Log evidence of one or several models against the rows seen, with a band of standard errors.
 
     Parameters
     ----------
     paths : dict of str to dict of str to ndarray
         For each name an ``evidence_path_``: ``n_samples``, ``log_evidence`` and ``log_evidence_std``.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     See Also
     --------
@@ -48,8 +43,7 @@ class EvidenceDisplay:
     'rows seen'
     """
 
-    def __init__(self, *, paths: Mapping[str, Mapping[str, np.ndarray]]):
-        self.paths = paths
+    paths: Mapping[str, Mapping[str, np.ndarray]]
 
     @classmethod
     def from_estimator(
@@ -60,7 +54,7 @@ class EvidenceDisplay:
         ax: Any = None,
         n_std: float = 2.0,
         **line_params: Any,
-    ) -> "EvidenceDisplay":
+    ) -> Self:
         """Draw one fitted estimator's path.
 
         Parameters
@@ -69,15 +63,8 @@ class EvidenceDisplay:
             With ``evidence_path_``, alone, frozen or at the end of a pipeline.
         name : str, optional
             By default its class's.
-        ax : matplotlib Axes, optional
         n_std : float, default=2.0
             Half the width of the band, in standard errors.
-        **line_params : dict
-            For ``Axes.plot``.
-
-        Returns
-        -------
-        EvidenceDisplay
         """
         model = drawn(cls, estimator, "evidence_path_")
         paths = {name or type(model).__name__: model.evidence_path_}
@@ -92,7 +79,7 @@ class EvidenceDisplay:
         ax: Any = None,
         n_std: float = 2.0,
         **line_params: Any,
-    ) -> "EvidenceDisplay":
+    ) -> Self:
         """Draw several models.
 
         Parameters
@@ -101,15 +88,8 @@ class EvidenceDisplay:
             Fitted estimators.
         relative : bool, default=False
             Draw differences to the model that is best in the end, see :meth:`plot`.
-        ax : matplotlib Axes, optional
         n_std : float, default=2.0
             Half the width of the band, in standard errors.
-        **line_params : dict
-            For ``Axes.plot``.
-
-        Returns
-        -------
-        EvidenceDisplay
         """
         models = named_models(estimators).items()
         paths = {name: drawn(cls, model, "evidence_path_").evidence_path_ for name, model in models}
@@ -119,26 +99,16 @@ class EvidenceDisplay:
             }
         return cls(paths=paths).plot(ax, relative=relative, n_std=n_std, **line_params)
 
-    def plot(
-        self, ax: Any = None, *, relative: bool = False, n_std: float = 2.0, **line_params: Any
-    ) -> "EvidenceDisplay":
+    def plot(self, ax: Any = None, *, relative: bool = False, n_std: float = 2.0, **line_params: Any) -> Self:
         """Draw.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
         relative : bool, default=False
             Draw differences to the model that is best in the end, with the band of the difference, and down
             to −20 nats; the number in brackets beside a name is its last difference.
         n_std : float, default=2.0
             Half the width of the band, in standard errors.
-        **line_params : dict
-            For ``Axes.plot``.
-
-        Returns
-        -------
-        EvidenceDisplay
         """
         ax = axes(self, ax, figsize=(6.4, 4.0))
         best = max(self.paths, key=lambda name: self.paths[name]["log_evidence"][-1])

@@ -1,7 +1,7 @@
 """Parameters of a regression with posterior intervals: coefficients, levels of a term, curves."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,11 +20,6 @@ class SmoothDisplay(Picture):
         Curves, in the unit of the linear predictor: of y in linear regression.
     column : str
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> import numpy as np
@@ -39,11 +34,12 @@ class SmoothDisplay(Picture):
     True
     """
 
-    def __init__(self, *, x: np.ndarray, draws: np.ndarray, column: str):
-        self.x, self.draws, self.column = x, draws, column
+    x: np.ndarray
+    draws: np.ndarray
+    column: str
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, column: Any = None, ax: Any = None) -> "SmoothDisplay":
+    def from_estimator(cls, estimator: Any, *, column: Any = None, ax: Any = None) -> Self:
         """Draw one curve of a fitted regression.
 
         Parameters
@@ -53,11 +49,6 @@ class SmoothDisplay(Picture):
         column : str or int, optional
             Column of the curve; by default that of the first. The curve of one level of a factor is that of
             ``"x | level"``.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        SmoothDisplay
 
         Raises
         ------
@@ -73,7 +64,7 @@ class SmoothDisplay(Picture):
         curve = found[str(column)] if column is not None else next(iter(found.values()))
         return cls(x=curve.x, draws=curve.f, column=curve.name).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
         ax = axes(self, ax, figsize=(6.0, 4.0))
         style = line_style(0)
         low, high = np.quantile(self.draws, [0.05, 0.95], axis=0)
@@ -81,6 +72,7 @@ class SmoothDisplay(Picture):
         ax.plot(self.x, self.draws.mean(axis=0), **style)
         ax.set_xlabel(self.column.partition(" | ")[0])  # one curve per level: the axis is the column's
         ax.set_ylabel(f"effect of {self.column} (mean and 90 % band)")
+        return self
 
 
 class EffectsDisplay(Picture):
@@ -96,11 +88,6 @@ class EffectsDisplay(Picture):
     scale : str, default=""
         The quantity that effects are added to, in words.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> import numpy as np
@@ -115,11 +102,13 @@ class EffectsDisplay(Picture):
     '4'
     """
 
-    def __init__(self, *, draws: np.ndarray, levels: Sequence[str], term: str, scale: str = ""):
-        self.draws, self.levels, self.term, self.scale = draws, levels, term, scale
+    draws: np.ndarray
+    levels: Sequence[str]
+    term: str
+    scale: str = ""
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, term: str | None = None, ax: Any = None) -> "EffectsDisplay":
+    def from_estimator(cls, estimator: Any, *, term: str | None = None, ax: Any = None) -> Self:
         """Draw the terms of a fitted regression, or one of them.
 
         Parameters
@@ -128,11 +117,6 @@ class EffectsDisplay(Picture):
             With ``terms`` or a ``formula``, alone, frozen or at the end of a pipeline.
         term : str, optional
             Such as ``"days | subject"``; by default all of ``effects_``, each level behind its term's name.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        EffectsDisplay
 
         Raises
         ------
@@ -162,7 +146,7 @@ class EffectsDisplay(Picture):
         scale = f"added to {name}" if is_y else f"added to the linear predictor of {name}{of_link}"
         return cls(draws=np.column_stack(draws), levels=levels, term=", ".join(shown), scale=scale).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
         order = np.argsort(-self.draws.mean(axis=0))
         max_levels = 40  # levels that are drawn at most: the lowest and the highest
         if len(order) > max_levels:
@@ -173,6 +157,7 @@ class EffectsDisplay(Picture):
         middle = f"; {left_out} levels between are left out" if left_out else ""
         scale = f"{self.scale}\n" if self.scale else ""
         ax.set_xlabel(f"{self.term} {scale}(mean, 50 % and 90 % interval{middle})")
+        return self
 
 
 class CoefficientsDisplay(Picture):
@@ -187,11 +172,6 @@ class CoefficientsDisplay(Picture):
     classes : sequence of str
         Classes that the coefficients make more probable.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -205,22 +185,18 @@ class CoefficientsDisplay(Picture):
     'bmi'
     """
 
-    def __init__(self, *, draws: np.ndarray, features: Sequence[str], classes: Sequence[str] = ("",)):
-        self.draws, self.features, self.classes = draws, features, classes
+    draws: np.ndarray
+    features: Sequence[str]
+    classes: Sequence[str] = ("",)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> "CoefficientsDisplay":
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw a fitted regression's coefficients.
 
         Parameters
         ----------
         estimator : fitted estimator
             Whose ``posterior_samples()`` have ``"coef"``, alone, frozen or at the end of a pipeline.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        CoefficientsDisplay
 
         Raises
         ------
@@ -241,7 +217,7 @@ class CoefficientsDisplay(Picture):
             classes=[str(model.classes_[1])] if of_one else classes,
         ).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
         K, p = len(self.classes), len(self.features)
         ax = named_rows(self, ax, self.features, each=0.22 + 0.14 * K)
         offsets = np.linspace(-0.3, 0.3, K) if K > 1 else [0.0]
@@ -251,3 +227,4 @@ class CoefficientsDisplay(Picture):
         ax.set_xlabel(f"coefficient{whose} (mean, 50 % and 90 % interval)")
         if K > 1:
             ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title="class")
+        return self

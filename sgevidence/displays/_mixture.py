@@ -1,16 +1,16 @@
 """A mixture on its data."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from ._style import COLORS, axes, drawn, marker_style
+from ._style import COLORS, Picture, axes, drawn, marker_style
 
 
-class MixtureDisplay:
+class MixtureDisplay(Picture):
     """Rows in two of their columns, and an ellipse of one and of two standard deviations for each component.
 
     Parameters
@@ -25,11 +25,6 @@ class MixtureDisplay:
     names : pair of str
         Names of the two columns.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -42,18 +37,12 @@ class MixtureDisplay:
     4
     """
 
-    def __init__(
-        self,
-        *,
-        X: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray,
-        means: np.ndarray,
-        covariances: np.ndarray,
-        names: Sequence[str],
-    ):
-        self.X, self.labels, self.weights, self.names = X, labels, weights, names
-        self.means, self.covariances = means, covariances
+    X: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    names: Sequence[str]
 
     @classmethod
     def from_estimator(
@@ -69,11 +58,6 @@ class MixtureDisplay:
             Rows, as the mixture sees them.
         columns : pair of int, default=(0, 1)
             The two columns to show.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        MixtureDisplay
 
         Raises
         ------
@@ -95,20 +79,7 @@ class MixtureDisplay:
             names=[str(features[i]), str(features[j])],
         ).plot(ax)
 
-    def plot(self, ax: Any = None, **scatter_params: Any) -> "MixtureDisplay":
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
-        **scatter_params : dict
-            For ``Axes.scatter``.
-
-        Returns
-        -------
-        MixtureDisplay
-        """
+    def plot(self, ax: Any = None, **scatter_params: Any) -> Self:
         ax = axes(self, ax, figsize=(5.2, 4.8))
         from matplotlib.patches import Ellipse
 

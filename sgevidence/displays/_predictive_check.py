@@ -1,15 +1,15 @@
 """A predictive check as a picture."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..model_selection import PredictiveCheck, predictive_check, replicated_check
 from ..tables import to_digits
-from ._style import COLORS, GREY, MARKERS, intervals, name_right, named_rows
+from ._style import COLORS, GREY, MARKERS, Picture, intervals, name_right, named_rows
 
 
-class PredictiveCheckDisplay:
+class PredictiveCheckDisplay(Picture):
     """Statistics of observed rows among those of rows that a model replicates.
 
     Each statistic is in units of its own replicates: zero is their median, and the thin line, from −1 to 1 if
@@ -19,11 +19,6 @@ class PredictiveCheckDisplay:
     ----------
     check : PredictiveCheck
         As :func:`predictive_check` makes it.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     See Also
     --------
@@ -42,13 +37,12 @@ class PredictiveCheckDisplay:
     'variance'
     """
 
-    def __init__(self, *, check: PredictiveCheck):
-        self.check = check
+    check: PredictiveCheck
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any = None, *, ax: Any = None, **check_params: Any
-    ) -> "PredictiveCheckDisplay":
+    ) -> Self:
         """Check a fitted model and draw the result.
 
         Parameters
@@ -56,20 +50,13 @@ class PredictiveCheckDisplay:
         estimator : fitted estimator
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-        ax : matplotlib Axes, optional
         **check_params : dict
             For :func:`predictive_check`.
-
-        Returns
-        -------
-        PredictiveCheckDisplay
         """
         return cls(check=predictive_check(estimator, X, y, **check_params)).plot(ax)
 
     @classmethod
-    def from_predictions(
-        cls, y: Any, replicated: Any, *, statistics: Any = None, ax: Any = None
-    ) -> "PredictiveCheckDisplay":
+    def from_predictions(cls, y: Any, replicated: Any, *, statistics: Any = None, ax: Any = None) -> Self:
         """Draw the check of targets that a model of any program has replicated.
 
         Parameters
@@ -80,26 +67,11 @@ class PredictiveCheckDisplay:
             Replicates, all values of one from one draw of the parameters.
         statistics : sequence or mapping, optional
             As for :func:`predictive_check`.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        PredictiveCheckDisplay
         """
         return cls(check=replicated_check(y, replicated, statistics=statistics)).plot(ax)
 
-    def plot(self, ax: Any = None) -> "PredictiveCheckDisplay":
-        """Draw; the observed value is a dot, or an arrow where it is far from all replicates.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
-
-        Returns
-        -------
-        PredictiveCheckDisplay
-        """
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; the observed value is a dot, or an arrow where it is far from all replicates."""
         max_spreads = 6.0  # widths of a statistic's replicates beyond which the observed value is an arrow
         check, names = self.check, self.check.table.index
         ax = named_rows(self, ax, names, each=0.35, wide=True)

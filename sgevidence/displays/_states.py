@@ -1,15 +1,15 @@
 """States of a hidden Markov model over a sequence: the rows above, the probabilities of the states below."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._style import COLORS, drawn, legend, several_axes
+from ._style import COLORS, Picture, drawn, legend, several_axes
 
 
-class StatesDisplay:
+class StatesDisplay(Picture):
     """Rows of a sequence in the colours of their states, and the probabilities of the states.
 
     Parameters
@@ -42,18 +42,15 @@ class StatesDisplay:
     (60, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        series: np.ndarray,
-        probabilities: np.ndarray,
-        starts: ArrayLike = (),
-        name: str = "series",
-        index: Any = None,
-    ):
-        self.series, self.probabilities = series, probabilities
-        self.index = np.arange(len(series)) if index is None else index
-        self.starts, self.name = np.atleast_1d(np.asarray(starts, dtype=int)), name
+    series: np.ndarray
+    probabilities: np.ndarray
+    starts: Any = ()
+    name: str = "series"
+    index: Any = None
+
+    def __post_init__(self) -> None:
+        self.index = np.arange(len(self.series)) if self.index is None else self.index
+        self.starts = np.atleast_1d(np.asarray(self.starts, dtype=int))
 
     @classmethod
     def from_estimator(
@@ -65,7 +62,7 @@ class StatesDisplay:
         column: int = 0,
         axes: Sequence[Any] | None = None,
         **area_params: Any,
-    ) -> "StatesDisplay":
+    ) -> Self:
         """Draw the states of rows.
 
         Parameters
@@ -78,13 +75,6 @@ class StatesDisplay:
             Rows of each sequence; None: one.
         column : int, default=0
             The column of X that is drawn.
-        axes : sequence of two matplotlib Axes, optional
-        **area_params : dict
-            For ``Axes.stackplot``.
-
-        Returns
-        -------
-        StatesDisplay
         """
         model = drawn(cls, estimator, "transition_matrix_")
         probabilities = model.predict_proba(X, lengths)
@@ -99,20 +89,7 @@ class StatesDisplay:
         found = dict(series=values.astype(float), probabilities=probabilities, index=index)
         return cls(starts=starts, name=name, **found).plot(axes, **area_params)
 
-    def plot(self, axes: Sequence[Any] | None = None, **area_params: Any) -> "StatesDisplay":
-        """Draw.
-
-        Parameters
-        ----------
-        axes : sequence of two matplotlib Axes, optional
-            By default of a new figure.
-        **area_params : dict
-            For ``Axes.stackplot``.
-
-        Returns
-        -------
-        StatesDisplay
-        """
+    def plot(self, axes: Sequence[Any] | None = None, **area_params: Any) -> Self:
         self.axes_ = several_axes(self, axes, 2)
         above, below = self.axes_
         n, K = self.probabilities.shape

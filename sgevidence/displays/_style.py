@@ -4,9 +4,12 @@ The colours are those of M. Okabe and K. Ito (2008), Color Universal Design; lin
 the distinction without colour.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import cleandoc, signature
 from textwrap import fill
-from typing import Any, Self
+from typing import Any, dataclass_transform
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -34,30 +37,50 @@ def pyplot(display: object) -> Any:
     return plt
 
 
+#: Parameters that all displays share, as numpydoc has them; those of artists name the method that takes them.
+SHARED_PARAMETERS = {
+    "ax": "ax : matplotlib Axes, optional\n    By default of a new figure.",
+    "axes": "axes : sequence of matplotlib Axes, optional\n    One per panel; by default of a new figure.",
+    "**area_params": "**area_params : dict\n    For ``Axes.stackplot``.",
+    "**bar_params": "**bar_params : dict\n    For ``Axes.barh``.",
+    "**line_params": "**line_params : dict\n    For ``Axes.plot``.",
+    "**scatter_params": "**scatter_params : dict\n    For ``Axes.scatter``.",
+    "**stairs_params": "**stairs_params : dict\n    For ``Axes.stairs``.",
+}
+ONE_PICTURE = "Attributes\n----------\nax_ : matplotlib Axes\nfigure_ : matplotlib Figure\n\n"
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class Picture:
-    """Base of displays that are drawn on one pair of axes, without parameters of artists."""
+    """Base of displays: a class that derives from it is a dataclass with the documentation that all share.
+
+    Its docstring gets ``ax_`` and ``figure_`` unless it has Attributes of its own; its public methods, which
+    all return the display, get the parameters of :data:`SHARED_PARAMETERS` that they have, and Returns.
+    """
 
     ax_: Any
     figure_: Any
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    def __init_subclass__(cls) -> None:
+        for name, member in vars(cls).items():
+            function = getattr(member, "__func__", member)
+            if callable(function) and not name.startswith("_"):
+                function.__doc__ = _completed(function, cls.__name__)
+        text = cleandoc(cls.__doc__ or "")  # python -OO has none
+        if "\nAttributes\n" not in text:
+            cls.__doc__ = re.sub("(?=^(See Also|Notes|Examples)$)", ONE_PICTURE, text, count=1, flags=re.M)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
 
-        Returns
-        -------
-        display
-            This display, with ``ax_`` and ``figure_``.
-        """
-        self._draw(ax)
-        return self
-
-    def _draw(self, ax: Any) -> None:
-        raise NotImplementedError
+def _completed(function: Callable, returned: str) -> str:
+    """Docstring of a method of a display with the parameters that all share, and Returns."""
+    text, _, raises = cleandoc(function.__doc__ or "Draw.").partition("\n\nRaises\n")
+    summary, _, own = text.partition("\n\nParameters\n----------\n")
+    entries = {entry.partition(" : ")[0]: entry for entry in re.split(r"\n(?=\S)", own)}
+    given = [str(p).partition(":")[0] for p in list(signature(function).parameters.values())[1:]]
+    parameters = "\n".join(entries.get(name) or SHARED_PARAMETERS.get(name, name) for name in given)
+    text = f"{summary}\n\nParameters\n----------\n{parameters}\n\nReturns\n-------\n{returned}"
+    return f"{text}\n\nRaises\n{raises}" if raises else text
 
 
 def axes(display: Any, ax: Any, **figure_params: Any) -> Any:

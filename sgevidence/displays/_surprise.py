@@ -3,16 +3,16 @@
 log p(chunk | rows before) / |chunk| = Δ log Z / Δn
 """
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._evidence import from_no_rows
-from ._style import COLORS, axes, drawn, pyplot
+from ._style import COLORS, Picture, axes, drawn, pyplot
 
 
-class SurpriseDisplay:
+class SurpriseDisplay(Picture):
     """Log predictive density per row of each chunk given the rows before it, with change points.
 
     Parameters
@@ -52,17 +52,14 @@ class SurpriseDisplay:
     True
     """
 
-    def __init__(
-        self,
-        *,
-        edges: np.ndarray,
-        log_predictive: np.ndarray,
-        change_points: ArrayLike = (),
-        series: ArrayLike | None = None,
-    ):
-        self.edges, self.log_predictive = edges, log_predictive
-        self.change_points = np.atleast_1d(np.asarray(change_points, dtype=float))
-        self.series = None if series is None else np.asarray(series)
+    edges: np.ndarray
+    log_predictive: np.ndarray
+    change_points: Any = ()
+    series: Any = None
+
+    def __post_init__(self) -> None:
+        self.change_points = np.atleast_1d(np.asarray(self.change_points, dtype=float))
+        self.series = None if self.series is None else np.asarray(self.series)
 
     @classmethod
     def from_estimator(
@@ -72,8 +69,8 @@ class SurpriseDisplay:
         change_points: Any = None,
         series: ArrayLike | None = None,
         ax: Any = None,
-        **line_params: Any,
-    ) -> "SurpriseDisplay":
+        **stairs_params: Any,
+    ) -> Self:
         """Draw a fitted estimator's predictions of the chunks that it was given.
 
         Parameters
@@ -86,36 +83,24 @@ class SurpriseDisplay:
         series : array-like of shape (n_samples,) or (n_samples, n_features), optional
             The rows themselves, to be shown above.
         ax : matplotlib Axes, or two of them with a series, optional
-        **line_params : dict
-            For ``Axes.stairs``.
-
-        Returns
-        -------
-        SurpriseDisplay
         """
         model = drawn(cls, estimator, "evidence_path_", "log_predictive_path_")
         edges, rate = _growth(model)
         found = model if change_points is None else change_points
         places = getattr(found, "change_points_", () if change_points is None else change_points)
         display = cls(edges=edges, log_predictive=rate, change_points=places, series=series)
-        return display.plot(ax, **line_params)
+        return display.plot(ax, **stairs_params)
 
-    def plot(self, ax: Any = None, **line_params: Any) -> "SurpriseDisplay":
+    def plot(self, ax: Any = None, **stairs_params: Any) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib Axes, or two of them with a series, optional
             By default of a new figure.
-        **line_params : dict
-            For ``Axes.stairs``.
-
-        Returns
-        -------
-        SurpriseDisplay
         """
         ax = self._axes(ax)
-        style = dict(color=COLORS[0], linewidth=1.4, baseline=None) | line_params
+        style = dict(color=COLORS[0], linewidth=1.4, baseline=None) | stairs_params
         ax.stairs(self.log_predictive, self.edges, **style)
         every = [ax] if self.ax_series_ is None else [self.ax_series_, ax]
         for one in every:

@@ -13,7 +13,7 @@ J. D. Kalbfleisch, R. L. Prentice (2002), The Statistical Analysis of Failure Ti
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -77,11 +77,6 @@ class SurvivalDisplay(Picture):
     time : str, default="time"
         Name of the axis of times.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> import numpy as np
@@ -98,17 +93,11 @@ class SurvivalDisplay(Picture):
     ['0', '1']
     """
 
-    def __init__(
-        self,
-        *,
-        times: np.ndarray,
-        survival: Sequence[Any],
-        observed: Sequence[Any],
-        names: Sequence[str],
-        time: str = "time",
-    ):
-        self.times, self.survival, self.observed, self.names = times, survival, observed, names
-        self.time = time
+    times: np.ndarray
+    survival: Sequence[Any]
+    observed: Sequence[Any]
+    names: Sequence[str]
+    time: str = "time"
 
     @classmethod
     def from_estimator(
@@ -121,7 +110,7 @@ class SurvivalDisplay(Picture):
         groups: Any = None,
         offset: Any = None,
         ax: Any = None,
-    ) -> "SurvivalDisplay":
+    ) -> Self:
         """Draw predictions for rows, and what became of them.
 
         Parameters
@@ -136,11 +125,6 @@ class SurvivalDisplay(Picture):
         groups : array-like of shape (n_samples,), optional
             Label of the group of each row; by default there is one.
         offset : float or array-like of shape (n_samples,), optional
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        SurvivalDisplay
 
         Raises
         ------
@@ -169,7 +153,7 @@ class SurvivalDisplay(Picture):
             time="time" if name is None else str(name),
         ).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def plot(self, ax: Any = None) -> Self:
         ax = axes(self, ax, figsize=(6.0, 4.0))
         for k, (name, line, steps) in enumerate(zip(self.names, self.survival, self.observed)):
             color = COLORS[k % len(COLORS)]
@@ -186,3 +170,4 @@ class SurvivalDisplay(Picture):
             xlim=(0.0, None),
         )
         legend(ax, len(self.names))
+        return self
