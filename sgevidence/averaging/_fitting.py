@@ -15,9 +15,8 @@ from ..mixture.estimators import one_walk
 from ..model_selection import last_step, log_model_prior, seed
 from ..rows import at_once, is_dask, names_of, refuse_unreadable, weighs_nothing
 from ._checks import check_kinds, check_online, check_pairs, evidences
-from ._chunks import Chunk, FirstCall, chunks, labels
 from ._learning import METHODS, Standing
-from ._pipelines import fit_child, named
+from ._pipelines import Chunk, FirstCall, chunks, fit_child, labels, named
 from ._routing import route
 
 

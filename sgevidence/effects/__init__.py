@@ -1,9 +1,9 @@
 """Effects of groups, factors and curves: Gaussian given a few hyperparameters."""
 
 from ._answer import effects_answer
-from ._b_spline import BSpline
 from ._coding import CODE, Coding, Columns
 from ._columns import column_names, level_words
+from ._curves import BSpline, Cycle, Smooth
 from ._factor import Factor, contrasts
 from ._formula import Formula, offset_of, resolved, response_of
 from ._gaussian import LevelSums
@@ -15,7 +15,6 @@ from ._model import EffectsModel
 from ._monotone import Monotone, whole_scale
 from ._names import divisors, fixed_effects, group_effects, to_levels
 from ._relaid import ColumnMaps, relaid
-from ._smooth import Cycle, Smooth
 from ._sub_formulas import MAX_FORMULAS, formula_terms, has_dot, hereditary, sub_formulas
 from ._terms import with_scales
 from .language import Response, Surv, WithMade, evaluated, surv_of

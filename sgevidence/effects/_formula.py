@@ -20,14 +20,13 @@ from difflib import get_close_matches
 from itertools import product
 from typing import Any, NamedTuple
 
-from ._b_spline import BSpline
 from ._columns import column_names
+from ._curves import BSpline, Smooth
 from ._factor import Factor
 from ._formula_terms import Call, constant, term_of
 from ._group import Group
 from ._interaction import Interaction
 from ._monotone import Monotone
-from ._smooth import Smooth
 from ._terms import parts
 from ._text_columns import has_levels
 from .language import (

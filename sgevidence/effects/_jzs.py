@@ -29,8 +29,8 @@ from scipy.special import erf, logsumexp, ndtr, ndtri
 from ..exceptions import DivergenceError
 from ..models import GPrior
 from ..particles import Weights
-from ._b_spline import BSpline
 from ._closed_form import NOISELESS, GaussianPosterior
+from ._curves import BSpline
 from ._factor import Factor
 from ._gaussian import Conditional, LevelSums, in_order, solutions
 from ._integral import Integral

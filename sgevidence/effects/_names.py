@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import block_diag
 
-from ._b_spline import BSpline
 from ._coding import Coding
 from ._columns import level_words
+from ._curves import BSpline, Smooth
 from ._effect_sets import EffectSet, from_sets
 from ._factor import Factor, contrasts, polynomials
 from ._group import Group
 from ._monotone import Monotone
-from ._smooth import Smooth
 from ._terms import parts
 
 #: Names of polynomials; those of higher degrees are ^4, ^5, …

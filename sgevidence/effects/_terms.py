@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ._b_spline import BSpline
+from ._curves import BSpline, Smooth
 from ._factor import Factor
 from ._group import Group, is_of_levels
 from ._interaction import Interaction
 from ._monotone import Monotone
-from ._smooth import Smooth
 from ._text_columns import declared_levels_in, ordered_levels_in
 
 #: Splines of a curve: their matrices have the square of that many entries.

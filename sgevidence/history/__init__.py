@@ -1,12 +1,11 @@
 """The history of a stream: rows, a bounded sample of them, and sums over all of them."""
 
 from ._anchor import N_BLOCKS, Anchor, Doubt
-from ._engine import workers
+from ._engine import task_workers, workers
 from ._influence import N_INFLUENCE_DRAWS, Influence
 from ._memory import MAX_HIGH_LEVERAGE_SHARE, Memory
 from ._reservoir import Reservoir
 from ._rows import ADDED_AT_ONCE, FoldedRows, Rows, add_all, add_in_order
-from ._task_workers import task_workers
 
 __all__ = [
     "ADDED_AT_ONCE",

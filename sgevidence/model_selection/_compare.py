@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 
 from ..mixture.estimators import error_covariance
 from ._candidates import Candidate, candidate, candidates, is_search, last_step, named_models, row_arguments
-from ._facts import facts_of
+from ._facts import facts_of, robustness
 from ._predictive_check import predictive_check
 from ._probabilities import in_words, log_model_prior, probabilities, probability_interval
-from ._robustness import robustness
 from ._summary import UNCHECKED, ComparisonTable
 
 #: Types of parameters that stand in a column as they are.

@@ -2,7 +2,6 @@
 
 from ._base import Model
 from ._bounds import Bounded
-from ._conditioning import condition
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._evaluation import (
     NUMERICAL_ERRORS,
@@ -16,12 +15,11 @@ from ._evaluation import (
 from ._exchangeable import Exchangeable
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._family_names import FAMILIES, refuse_no_counts, refuse_two_values
-from ._far_columns import FarColumns, near
+from ._far_columns import FarColumns, condition, near
 from ._g_priors import RSCALES, GPrior, rscale_of
 from ._glm import GLMModel
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
-from ._log_gamma import log_dirichlet, log_gamma_draws, log_shares
 from ._ordinal_family import Ordinal
 from ._own_priors import FlatLogarithm, HalfStudentT, KnownValue, RootInverseGamma, from_normal
 from ._piecewise_family import MAX_PIECES, PiecewiseExponential
@@ -29,6 +27,7 @@ from ._proportion_family import Beta
 from ._qr_sums import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums, triangular
 from ._quantiles import quantile, resolved
 from ._softmax import SoftmaxModel
+from ._special import log_dirichlet, log_gamma_draws, log_shares
 from ._survival_families import ExponentialTimes, LogLogistic, LogNormal, Times, Weibull
 from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
 

@@ -21,8 +21,8 @@ from autograd.scipy.stats.norm import logcdf
 from scipy.special import betaln, digamma, erfcx, expit, gammaln, ndtr, xlogy
 
 from ._families import Family
-from ._log_tails import log_beta_tail, log_gamma_tail
 from ._own_priors import UNIT_EXPONENTIAL
+from ._special import log_beta_tail, log_gamma_tail
 
 #: Logarithm of the largest rate whose counts fit into 64 bits, as numpy draws them.
 LARGEST_LOG_RATE = np.log(2.0**63) - 1e-6

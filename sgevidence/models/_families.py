@@ -12,8 +12,8 @@ import numpy as np
 from autograd.scipy.special import betaln, gammaln
 from scipy.special import digamma, log_ndtr
 
-from ._log_tails import log_beta_tail, log_gamma_tail
 from ._own_priors import GAMMA_2_01, HALF_LOG_2PI, UNIT_EXPONENTIAL, UNIT_HALF_T, check_prior, from_normal
+from ._special import log_beta_tail, log_gamma_tail
 
 
 class Family:

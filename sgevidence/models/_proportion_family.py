@@ -19,8 +19,8 @@ from autograd.scipy.special import betaln
 from scipy.special import digamma, expit, gammaln, zeta
 
 from ._families import Family
-from ._log_gamma import log_gamma_function
 from ._own_priors import ROOT_UNIFORM
+from ._special import log_gamma_function
 
 #: Precision φ up to which log B may be a difference of log Γ, which are φ log φ: beyond, it loses digits.
 MAX_DIFFERENCE_PRECISION = 1e6

@@ -3,11 +3,10 @@
 from ._categories import CategorySegment
 from ._counts import CountSegment
 from ._detection import Detection
-from ._detector import EvidenceDetector
 from ._monitor import EvidenceMonitor
 from ._normal import NormalSegment
 from ._regression import RegressionSegment
-from ._segment import Segmentation, segment
+from ._segment import EvidenceDetector, Segmentation, segment
 from ._series import SeriesSegment
 
 __all__ = [

@@ -79,7 +79,7 @@ volatile           μ + h_t noise                            none         sd 1
 =================  =======================================  ===========  ==========================
 
 with τ the age of the run in rows.  s is a mean of the rows that forgets, and h² one of their squared
-deviations (:mod:`._past`): a state that is seen through noise, and volatility that clusters.
+deviations (:mod:`._series_runs`): a state that is seen through noise, and volatility that clusters.
 
 Symbols: ``u`` = u/h, ``one`` = 1/h, ``known`` = what z is known to be added to.
 """
@@ -91,8 +91,7 @@ import numpy as np
 
 from .._compat import Interval
 from ._filter import FARTHEST_VALUE, SegmentModel, refuse_far, too_extreme
-from ._past import Past
-from ._series_runs import Expected, SeriesRuns, make_runs, spread
+from ._series_runs import Expected, Past, SeriesRuns, make_runs, spread
 from ._shape import RHO, learn_shape, log_copula, normal_score
 from ._tails import SHAPE, TAILS, are_tails, from_anywhere, log_prior, under_tails
 

@@ -9,12 +9,10 @@ from ._ais import AIS
 from ._base import SILENT, EvidenceResult, OnlineSampler, Parts, Progress, Sampler, check_history
 from ._direct import Exact, answer, doubts_of_few
 from ._laplace import Laplace
-from ._nested import NestedSampling
+from ._nested import NestedSampling, bottleneck, descend, evidence, founders
 from ._records import ChunkRecord, diagnostics, evidence_path, thinned
-from ._schedule import chunk_edges, pieces
-from ._sgais import SGAIS
+from ._sgais import SGAIS, chunk_edges, pieces
 from ._sharing import shared, sharing
-from ._shells import bottleneck, descend, evidence, founders
 from ._until_precise import DOUBTFUL_P_VALUE, Pool, UntilPrecise, pool
 
 __all__ = [

@@ -23,9 +23,8 @@ from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import Model
 from ..transitions import Answered
-from ._doubts import doubts_of_mixture, doubts_of_records
 from ._progress import SILENT, Progress
-from ._records import ChunkRecord, diagnostics, evidence_path
+from ._records import ChunkRecord, diagnostics, doubts_of_mixture, doubts_of_records, evidence_path
 
 
 class EvidenceResult(NamedTuple):

@@ -1,7 +1,17 @@
 """Tables that print in eighty columns, with or without pandas."""
 
-from ._formats import in_html, in_latex, in_markdown
-from ._table import LINE_WIDTH, ROUNDING_SHARE, Summarised, Table, in_pandas, to_digits, with_errors
+from ._table import (
+    LINE_WIDTH,
+    ROUNDING_SHARE,
+    Summarised,
+    Table,
+    in_html,
+    in_latex,
+    in_markdown,
+    in_pandas,
+    to_digits,
+    with_errors,
+)
 
 __all__ = [
     "ROUNDING_SHARE",

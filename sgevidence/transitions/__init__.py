@@ -18,14 +18,13 @@ from ._climbs import Climbs, peaks
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing, committed
-from ._escort import Escort, Escorted
+from ._escort import Escort, Escorted, Rejuvenate, TwoSidedEscort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal, Proposal, Proposed, merged
 from ._hmc import HMC, ExactMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._sghmc import SGHMC, StochasticGradientMoves, StochasticGradients
-from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 
 __all__ = [
     "HMC",

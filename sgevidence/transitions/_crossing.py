@@ -39,9 +39,9 @@ from ..particles import Cloud
 from ..targets import TOO_NOISY, Likelihood, Path, Target, anchored_at_mode
 from ._anneal import Anneal, Reweight
 from ._base import Offer, State, Step, Streams, Transition, check_rows
-from ._climbs import N_LOOKED_AT, Ends, climbed
+from ._climbs import N_LOOKED_AT, Ends, PriorSurvey, Restart, climbed
 from ._confirm import confirmed, is_due
-from ._escort import Escort, MapEscort
+from ._escort import Escort, MapEscort, Rejuvenate, TwoSidedEscort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal
 from ._mode_search import (
@@ -52,9 +52,7 @@ from ._mode_search import (
     modes_are_due,
 )
 from ._modes import ModeImportance, Renewed
-from ._prior_survey import PriorSurvey, Restart
 from ._sharpen import cost, effort, sharpened
-from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 from ._watchlist import AWAY_FACTOR, SHORT_NATS, Watchlist, nearest
 
 #: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.

@@ -1,7 +1,7 @@
 r"""Moves by stochastic gradients: SGHMC (thesis Alg. 4).
 
-It has two forms.  With control variates the mini-batch sees only what the anchor leaves out
-(:mod:`._anchored`); without them it is the published one.
+It has two forms.  With control variates the mini-batch sees only what the anchor leaves out;
+without them it is the published one.
 
 The published form (thesis Alg. 8, line 10) has a new mini-batch of the history at each step,
 
@@ -11,6 +11,18 @@ whose noise is not known and heats the cloud; the whole history must be kept.
 
 Symbols: ``eta`` = η, learning rate, ``alpha`` = α, momentum decay, ``beta_hat`` = β̂ = ½·Var[∇Û],
 ``eps`` = √η in posterior widths, ``c`` = 1 − α, ``phi`` = θ in coordinates of unit width.
+
+**With control variates** the sums about the anchor are those of all rows, λ times the chunk's included, so
+that mini-batches are drawn from history and chunk alike,
+
+    ∇Û(θ) = −∇ log p(θ) − ∇ anchor(θ) − (n/B) Σ_{r∈B} [∇ log p(y_r | θ) − its linear form about a].
+
+The noise V that is left is measured, and mini-batches grow until it is small.  SGHMC takes it off the
+injected noise, in a splitting (BAOAB) that does not inflate the width; a thermostat makes up for it.
+A call that has heated the cloud is made again by shorter steps, since there is no Metropolis test.
+
+Symbols: ``eps`` = ε = √η in posterior widths, ``V`` = variance of the gradient's noise (d,), ``phi`` = φ =
+θ in coordinates of unit width, ``lam`` = λ, ``hot`` = temperature that chance does not explain.
 """
 
 from numbers import Integral, Real
@@ -21,10 +33,19 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..exceptions import DivergenceError
-from ..kernels import Coordinates, Gradient, MoveInfo, baoab, sghmc
+from ..history import Anchor
+from ..kernels import (
+    MAX_CORRELATION,
+    MAX_REPEATS,
+    Coordinates,
+    Gradient,
+    MoveInfo,
+    baoab,
+    largest_correlation,
+    sghmc,
+)
 from ..particles import Cloud
-from ..targets import Likelihood, Path, Target, curvature_coordinates
-from ._anchored import AnchoredGradientMoves
+from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
 from ._base import Adaptation, Moved, Streams
 
 
@@ -202,3 +223,122 @@ class SGHMC(StochasticGradients):
         """BAOAB, which takes V off the injected noise."""
         c = 1 - self.momentum_decay
         return baoab(phi, grad, rng, eps=eps, c=c, n_steps=self.n_steps, V=V)
+
+
+#: Mini-batches from which V is estimated: its relative error is then √(2/5), averaged over M particles.
+N_MINIBATCHES = 6
+#: Most gradient noise as a part of the injected one; mini-batches grow until it is less.  It is the same for
+#: all particles, so it moves the whole cloud, which their error bar does not see.
+MAX_NOISE_SHARE = 0.02
+#: Temperature by which a cloud may exceed its equilibrium, where steps that are too long for a posterior with
+#: an edge heat it; and how often the step is halved then.
+MAX_HEATING, MAX_STEP_HALVINGS = 0.05, 5
+
+
+class AnchoredGradientMoves:
+    """A move by stochastic gradients with control variates on one path."""
+
+    advice = ": lower learning_rate, or check the model and the data for extreme values"
+
+    def __init__(self, settings: Any, path: Path, rng: Streams):
+        self.settings, self.path, self.rng = settings, path, rng
+        self.batch_size, memory = settings.batch_size, path.memory
+        self.eps = settings.learning_rate**0.5
+        small = path.n_at_hand <= settings.batch_size and memory.complete
+        self.exact = small or memory.anchor is None
+        if not self.exact:
+            self.new = path.chunk_memory
+            self.chunk_anchor = Anchor.of(path.model, memory.sums.a, path.chunk)
+
+    def target(self, lam: float) -> Target:
+        """log f_λ on new mini-batches, or on all rows while they are few."""
+        model, memory, chunk, _ = self.path
+        if self.exact:
+            past = Likelihood(memory.at_hand) if memory.n_rows else None
+            return Target(model, Likelihood(chunk.scaled(lam)).plus(past))
+        batch_size, rng = self.batch_size, self.rng.rows
+        rows = memory.draw(batch_size, rng)
+        if len(chunk):
+            rows = self.new.draw(batch_size, rng).scaled(lam).join(rows)
+        sums = memory.sums.plus(self.chunk_anchor, lam)
+        return Target(model, Likelihood(rows, sums.plus(Anchor.of(model, sums.a, rows), -1.0)))
+
+    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates:
+        """Coordinates of unit width of the tempered posterior; without a preconditioner η = lr/n."""
+        if self.settings.preconditioner is None:
+            return Coordinates(np.eye(cloud.theta.shape[1]) / np.sqrt(self.path.n))
+        return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
+
+    def __call__(
+        self, theta: np.ndarray, lam: float, coordinates: Coordinates, adaptation: Adaptation
+    ) -> Moved:
+        grad = coordinates.gradient(lambda theta: self.target(lam).value_and_grad(theta)[1])
+        phi = coordinates.whiten(theta)
+        V = self._gradient_noise(phi, grad)
+        ratio = np.nan if self.exact else float(np.mean(self._ratio(V)))
+        phi, n_gradients, n_refused = self._forgotten(phi, coordinates, grad, V)
+        theta = coordinates.unwhiten(phi)
+        if not self.exact and not self.path.memory.complete and np.isnan(adaptation.sample_noise):
+            adaptation = adaptation._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
+        n_rows = min(2 * self.batch_size, self.path.memory.n_rows + len(self.path.chunk))
+        return Moved(
+            theta,
+            adaptation,
+            float(len(phi) * n_gradients * n_rows),
+            n_refused,
+            acceptance=1.0,
+            noise_to_injection=ratio,
+        )
+
+    def _forgotten(
+        self, phi: np.ndarray, coordinates: Coordinates, grad: Gradient, V: np.ndarray | float
+    ) -> tuple[np.ndarray, int, int]:
+        """(φ, gradients of a particle, particles refused): moved until the slowest coordinate is new.
+
+        Where a posterior is flat, as where classes are separated, it is wider than its mean curvature says.
+        """
+        canonical = self.path.model.canonicalize
+        start, n_gradients, n_refused = canonical(coordinates.unwhiten(phi)), 0, 0
+        for _ in range(MAX_REPEATS):
+            phi, info = self._in_short_steps(phi, grad, V)
+            n_gradients, n_refused = n_gradients + info.n_gradients, n_refused + info.n_refused
+            if largest_correlation(start, canonical(coordinates.unwhiten(phi))) < MAX_CORRELATION:
+                break
+        return phi, n_gradients, n_refused
+
+    def _in_short_steps(
+        self, phi: np.ndarray, grad: Gradient, V: np.ndarray | float
+    ) -> tuple[np.ndarray, MoveInfo]:
+        """One call of the kernel, again by half the step where it has heated the cloud."""
+        hot, n_gradients = 1 + MAX_HEATING + 4 * np.sqrt(2 / phi.size), 0
+        for _ in range(MAX_STEP_HALVINGS + 1):
+            try:
+                moved, info = self.settings._anchored_move(phi, grad, self.rng.noise, self.eps, V)
+            except ValueError as error:
+                raise DivergenceError(f"after {self.path.memory.n_rows} rows {error}") from error
+            if info.n_refused > len(phi) // 2:
+                break
+            n_gradients += info.n_gradients
+            if info.temperature < hot:
+                return moved, info._replace(n_gradients=n_gradients)
+            self.eps /= 2
+        raise DivergenceError(
+            f"SGHMC diverged for {info.n_refused} of {len(phi)} particles, and left the others "
+            f"{info.temperature:.1f} times too hot, after {self.path.memory.n_rows} rows{self.advice}"
+        )
+
+    def _ratio(self, V: np.ndarray | float) -> np.ndarray:
+        """The variance of the gradient's kicks over that of the injected noise, (d,)."""
+        return self.eps**2 * V / (1 - (1 - self.settings.momentum_decay) ** 2)
+
+    def _gradient_noise(self, phi: np.ndarray, grad: Gradient) -> np.ndarray | float:
+        """V of mini-batches that grow until it is tolerable; 0 when they have become all rows."""
+        V, at_hand = 0.0, self.path.n_at_hand
+        while not self.exact:
+            V = np.mean(np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1), axis=0)
+            excess = np.max(self._ratio(V)) / MAX_NOISE_SHARE
+            if not excess > 1 or self.batch_size >= at_hand:
+                break
+            self.batch_size = int(min(1.5 * excess * self.batch_size, at_hand)) + 1
+            self.exact = self.batch_size >= at_hand and self.path.memory.complete
+        return 0.0 if self.exact else V

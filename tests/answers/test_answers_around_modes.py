@@ -4,7 +4,7 @@ from math import lgamma
 
 import numpy as np
 
-from sgevidence.answers._around_modes import AroundMode, SeenByRows
+from sgevidence.answers._folded_modes import AroundMode, SeenByRows
 from sgevidence.mixture.models import MixtureModel, SphericalMixtureModel
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgevidence.answers._boxes import Boxes, rule
+from sgevidence.answers._cubature import Boxes, rule
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

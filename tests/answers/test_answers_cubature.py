@@ -11,8 +11,7 @@ from scipy.special import logsumexp
 from sgevidence import BayesianModel
 from sgevidence.answers import Answer, Declined, proposal
 from sgevidence.answers import _cubature as cubature
-from sgevidence.answers._boxes import Boxes, rule
-from sgevidence.answers._cubature import cubature_answer
+from sgevidence.answers._cubature import Boxes, cubature_answer, rule
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
 

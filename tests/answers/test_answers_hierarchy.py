@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sgevidence.answers._hierarchy import conditional_modes
+from sgevidence.answers._nested_laplace import conditional_modes
 
 
 def value_and_grad(theta):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from autograd import elementwise_grad
 
-from sgevidence.answers._hierarchy import by_influence, curvature, third_derivatives
+from sgevidence.answers._nested_laplace import by_influence, curvature, third_derivatives
 
 
 def with_grad(log_p):

@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from scipy import stats
 
-from sgevidence.answers._hierarchy import KernelMixture
+from sgevidence.answers._nested_laplace import KernelMixture
 
 
 def fitted(k, seed=0, n=100):

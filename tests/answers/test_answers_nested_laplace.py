@@ -8,7 +8,7 @@ import pytest
 from autograd import elementwise_grad
 from mutants import broken
 
-from sgevidence.answers import _hierarchy as modes_module
+from sgevidence.answers import _nested_laplace as modes_module
 from sgevidence.answers import nested_laplace_answer
 
 LOG_2PI = np.log(2 * np.pi)

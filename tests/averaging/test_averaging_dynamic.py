@@ -8,8 +8,8 @@ from forecasters import constants, gains, stream
 from mutants import broken
 from scipy.special import log_softmax, logsumexp, softmax
 
-from sgevidence.averaging import _dynamic
-from sgevidence.averaging._dynamic import Dynamic, Prequential
+from sgevidence.averaging import _learning
+from sgevidence.averaging._learning import Dynamic, Prequential
 
 MEANS, ERRORS = (0.0, 0.4, -1.0), (0.02, 0.05, 0.01)
 
@@ -68,7 +68,7 @@ def test_weights_and_score_are_those_of_the_paper(rng):
     ],
 )
 def test_a_wrong_memory_is_seen(right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(Dynamic, "after", broken(_dynamic.Dynamic.after, right, wrong))
+    monkeypatch.setattr(Dynamic, "after", broken(_learning.Dynamic.after, right, wrong))
     with pytest.raises(AssertionError):
         check_recursion(rng)
 

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import BayesianLinearRegression, EvidenceModelAverager
-from sgevidence.averaging import _chunks, _learning
-from sgevidence.averaging._chunks import chunks
+from sgevidence.averaging import _learning, _pipelines
 from sgevidence.averaging._learning import Standing
+from sgevidence.averaging._pipelines import chunks
 from sgevidence.averaging._stacking import stacking_weights
 from sgevidence.samplers import Exact
 
@@ -144,7 +144,7 @@ def test_rows_are_cut_into_chunks_that_double(rng):
     np.testing.assert_array_equal(np.concatenate([c.X for c in pieces]), X[weight > 0])
     assert all(np.all(c.weight == 1) for c in pieces)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        next(_chunks.chunks(X, y[:-1], None, 0, 100))
+        next(_pipelines.chunks(X, y[:-1], None, 0, 100))
 
 
 @ONLINE

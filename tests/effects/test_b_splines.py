@@ -20,8 +20,8 @@ from sgevidence import (
     save,
 )
 from sgevidence.displays import SmoothDisplay
-from sgevidence.effects import _b_spline
-from sgevidence.effects._splines import Splines
+from sgevidence.effects import _curves
+from sgevidence.effects._curves import Splines
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +58,11 @@ def test_the_evidence_is_that_of_a_dense_covariance(frame, df, degree, scale):
 
 def test_a_prior_of_the_wrong_size_is_found(frame, monkeypatch):
     mutant = broken(
-        _b_spline.FixedCurve.of.__func__,
+        _curves.FixedCurve.of.__func__,
         "np.sum(share @ (Z - share @ Z) ** 2)",
         "np.mean(share @ (Z - share @ Z) ** 2)",
     )
-    monkeypatch.setattr(_b_spline.FixedCurve, "of", classmethod(mutant))
+    monkeypatch.setattr(_curves.FixedCurve, "of", classmethod(mutant))
     with pytest.raises(AssertionError):
         test_the_evidence_is_that_of_a_dense_covariance(frame, 6, 3, 1.0)
 

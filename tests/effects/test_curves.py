@@ -19,7 +19,7 @@ from sgevidence import (
 )
 from sgevidence.displays import SmoothDisplay
 from sgevidence.effects import Cycle, _coding
-from sgevidence.effects._smooth import Curve
+from sgevidence.effects._curves import Curve
 from sgevidence.exceptions import EvidenceWarning
 from sgevidence.history import Rows
 

@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from sgevidence import BayesianGLM, Group
 from sgevidence.effects import Block, EffectsModel, Layout, _quadrature, effects_answer
+from sgevidence.effects._answer import Levelwise
 from sgevidence.effects._conditional import conditional_answer
-from sgevidence.effects._levelwise import Levelwise
 from sgevidence.history import Rows
 from sgevidence.models import FAMILIES, Bernoulli, Poisson
 

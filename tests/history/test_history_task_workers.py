@@ -19,8 +19,8 @@ from sgevidence import (
     EvidenceSearch,
     replicate,
 )
-from sgevidence.history import _task_workers, task_workers
-from sgevidence.history._task_workers import MIN_CELLS_OF_WORKERS, START_SECONDS, PatientWorkers
+from sgevidence.history import _engine, task_workers
+from sgevidence.history._engine import MIN_CELLS_OF_WORKERS, START_SECONDS, PatientWorkers
 from sgevidence.samplers import UntilPrecise
 
 FEW = np.zeros((3, 1))
@@ -38,9 +38,9 @@ def clock(monkeypatch):
         future.add_done_callback(callback)
         return future
 
-    monkeypatch.setattr(_task_workers, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr(_engine, "perf_counter", lambda: clock.now)
     monkeypatch.setattr(PatientWorkers, "missed_seconds", 0.0)
-    monkeypatch.setattr(_task_workers, "_n_running", lambda: 0)
+    monkeypatch.setattr(_engine, "_n_running", lambda: 0)
     monkeypatch.setattr(PatientWorkers.__base__, "submit", send)
     return clock
 
@@ -83,7 +83,7 @@ def test_heavy_tasks_and_workers_that_run_are_not_waited_for(clock, monkeypatch)
     heavy = np.broadcast_to(0.0, (MIN_CELLS_OF_WORKERS, 1))
     assert sent(clock, [0.1] * 2, X=heavy) == 2 and sent(clock, [0.1] * 2, X=heavy[1:]) == 0
     assert sent(clock, [0.1] * 2, X=SimpleNamespace(shape=(np.nan, 3))) == 0
-    monkeypatch.setattr(_task_workers, "_n_running", lambda: 2)
+    monkeypatch.setattr(_engine, "_n_running", lambda: 2)
     assert sent(clock, [0.1] * 2) == sent(clock, [0.1] * 2, n_jobs=3) == 2
     assert sent(clock, [0.1] * 3, n_jobs=3) == 0
 
@@ -156,7 +156,7 @@ def test_no_digit_tells_where_fits_ran(answer, clock, monkeypatch):
     alone, here = answer(None), answer(2)
     assert clock.sent == 0
     monkeypatch.undo()
-    monkeypatch.setattr(_task_workers, "START_SECONDS", 0.0)  # the first here, the others in processes
+    monkeypatch.setattr(_engine, "START_SECONDS", 0.0)  # the first here, the others in processes
     shared = answer(2)
     for one, other, third in zip(alone, here, shared):
         np.testing.assert_array_equal(one, other)
@@ -165,8 +165,8 @@ def test_no_digit_tells_where_fits_ran(answer, clock, monkeypatch):
 
 def test_processes_take_what_is_left(monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(_task_workers, "START_SECONDS", 0.01)
-    monkeypatch.setattr(_task_workers, "_n_running", lambda: 0)
+    monkeypatch.setattr(_engine, "START_SECONDS", 0.01)
+    monkeypatch.setattr(_engine, "_n_running", lambda: 0)
 
     def where(seconds):
         time.sleep(seconds)

@@ -191,7 +191,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(step, file, tmp_path, monk
     def fails(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    target, _, name = f"sgevidence.io._state_file.{step}".rpartition(".")
+    target, _, name = f"sgevidence.io._saved.{step}".rpartition(".")
     monkeypatch.setattr(f"{target}.{name}", fails, raising=False)
     with pytest.raises(OSError, match="No space"):
         save(BayesianGMM(2), path)

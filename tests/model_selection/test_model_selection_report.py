@@ -20,7 +20,7 @@ from sgevidence import (
     EvidenceSearch,
     compare,
 )
-from sgevidence.model_selection import _compare, _report, _robustness
+from sgevidence.model_selection import _compare, _facts, _report
 from sgevidence.samplers import Exact, Laplace
 from sgevidence.tables import in_latex, in_markdown
 
@@ -253,9 +253,7 @@ def test_report_says_how_the_factor_moves_with_the_prior():
 
 
 def test_a_scale_that_is_varied_in_one_model_alone_is_seen(monkeypatch):
-    wrong = broken(
-        _robustness.robustness, "... - second.get(name, second[AS_GIVEN])", "... - second[AS_GIVEN]"
-    )
+    wrong = broken(_facts.robustness, "... - second.get(name, second[AS_GIVEN])", "... - second[AS_GIVEN]")
     monkeypatch.setattr(_compare, "robustness", wrong)
     with pytest.raises(AssertionError):
         check_robustness()

@@ -22,7 +22,7 @@ from sgevidence.models import (
     Weibull,
     ZeroInflatedPoisson,
 )
-from sgevidence.models._log_tails import log_beta_tail, log_gamma_tail
+from sgevidence.models._special import log_beta_tail, log_gamma_tail
 
 
 def inflated(eta, share):

@@ -18,13 +18,13 @@ from sgevidence.monitoring import (
     NormalSegment,
     RegressionSegment,
     SeriesSegment,
-    _calibration,
     _expected,
     _series_runs,
     _tails,
+    _watch,
 )
-from sgevidence.monitoring._calibration import MAX_FALSE_DOUBTS, CalibrationTest
 from sgevidence.monitoring._filter import RunFilter
+from sgevidence.monitoring._watch import MAX_FALSE_DOUBTS, CalibrationTest
 
 
 def autoregression(rng, n, phi):
@@ -174,7 +174,7 @@ def test_the_bets_are_fair(rng):
 @pytest.mark.parametrize(
     "owner, name, right, wrong",
     [
-        (_calibration, "scores", "total - 1.0", "0.9 * total - 1.0"),
+        (_watch, "scores", "total - 1.0", "0.9 * total - 1.0"),
         (CalibrationTest, "_of_columns", "products[:, :, each, each] = 0.0", "pass"),
         (CalibrationTest, "_of_time", "recent[:, 0]", "(recent[:, 0] + g[0])"),
     ],

@@ -20,7 +20,7 @@ from sgevidence import (
     EvidenceMonitor,
 )
 from sgevidence.monitoring import Detection, NormalSegment, _estimators
-from sgevidence.monitoring._placing import stands_out
+from sgevidence.monitoring._estimators import stands_out
 
 FAST = SGAIS(n_particles=30, max_particles=30)
 

@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from scipy.stats import kstest
 
-from sgevidence.monitoring._placing import place_weights, stands_out
+from sgevidence.monitoring._estimators import place_weights, stands_out
 
 
 def check_places(rng, place_weights=place_weights):

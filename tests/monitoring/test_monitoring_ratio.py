@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from scipy.stats import norm
 
-from sgevidence.monitoring._placing import best_gains, joint_rows, log_loss, log_ratio, place_weights
+from sgevidence.monitoring._estimators import best_gains, joint_rows, log_loss, log_ratio, place_weights
 
 N, CHANGE, WINDOW = 1000, 700, 400  # rows, the first after the change, rows among which it is sought
 

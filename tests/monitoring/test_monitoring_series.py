@@ -15,8 +15,8 @@ from test_monitoring_copula import evidence
 from sgevidence import EvidenceMonitor
 from sgevidence.monitoring import NormalSegment, SeriesSegment, _series, _tails, segment
 from sgevidence.monitoring._filter import RunFilter
-from sgevidence.monitoring._past import Past
 from sgevidence.monitoring._series import STRUCTURES
+from sgevidence.monitoring._series_runs import Past
 
 NILE = json.loads((Path(__file__).parents[1] / "data" / "nile.json").read_text())
 PRIORS = {  # mean of (constant, slope) and their variances where σ is one; in units of σ² by `noise`

@@ -8,8 +8,8 @@ from test_monitoring_series import check_against_enumeration, example
 
 from sgevidence import EvidenceMonitor
 from sgevidence.monitoring import SeriesSegment, _series
-from sgevidence.monitoring._past import Past
 from sgevidence.monitoring._series import STRUCTURES, design, follow, prior_of
+from sgevidence.monitoring._series_runs import Past
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from sgevidence.models import LinearModel
 from sgevidence.published import SequentialSGMCMC, SequentialState
 from sgevidence.samplers import SGNHT, chunk_edges
 from sgevidence.transitions import SGHMC, Moved
-from sgevidence.transitions._anchored import AnchoredGradientMoves
+from sgevidence.transitions._sghmc import AnchoredGradientMoves
 
 pytestmark = pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")  # few particles, on purpose
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

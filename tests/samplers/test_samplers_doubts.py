@@ -5,7 +5,7 @@ import pytest
 from sgevidence import SGAIS, BayesianGMM, EvidenceWarning
 from sgevidence.mixture.strata import MixtureEvidence
 from sgevidence.samplers import AIS, SIR, ChunkRecord, NestedSampling, SequentialSGMCMC, UntilPrecise
-from sgevidence.samplers._doubts import doubts_of_records
+from sgevidence.samplers._records import doubts_of_records
 
 FEW = {
     "annealing": AIS(n_particles=100),

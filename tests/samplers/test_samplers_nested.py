@@ -18,8 +18,8 @@ from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, Model, SoftmaxModel
-from sgevidence.samplers import NestedSampling, _nested, _shells, bottleneck, founders
-from sgevidence.samplers._shells import insertion_ranks
+from sgevidence.samplers import NestedSampling, _nested, bottleneck, founders
+from sgevidence.samplers._nested import insertion_ranks
 from sgevidence.transitions import _constrained
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
@@ -75,7 +75,7 @@ MUTANTS = {
 @pytest.mark.parametrize("right, wrong, tolerance", MUTANTS.values(), ids=MUTANTS)
 def test_broken_accounting_is_caught(rng, monkeypatch, right, wrong, tolerance):
     """A remainder of half the evidence shows whether it is added."""
-    monkeypatch.setattr(_nested, "descend", broken(_shells.descend, right, wrong))
+    monkeypatch.setattr(_nested, "descend", broken(_nested.descend, right, wrong))
     sampler = NestedSampling(n_live=60, kernel="rejection", remaining_mass=tolerance)
     with pytest.raises(AssertionError, match="claim"):
         check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))

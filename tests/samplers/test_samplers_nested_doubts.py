@@ -7,7 +7,7 @@ import pytest
 from mutants import broken
 from scipy.stats import kstest
 
-from sgevidence.samplers._shells import doubts, insertion_ranks
+from sgevidence.samplers._nested import doubts, insertion_ranks
 
 M, K, TIMES = 20, 10, 400
 

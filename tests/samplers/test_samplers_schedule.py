@@ -8,7 +8,7 @@ from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
 from sgevidence.samplers import chunk_edges, pieces
-from sgevidence.samplers._schedule import FIRST_CHUNK_ROWS, particles, particles_of_mixture
+from sgevidence.samplers._sgais import FIRST_CHUNK_ROWS, particles, particles_of_mixture
 
 
 def numbered(n, weight=None):

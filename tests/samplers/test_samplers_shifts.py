@@ -13,7 +13,7 @@ from sgevidence import SGAIS
 from sgevidence.history import Memory, Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
-from sgevidence.samplers._doubts import doubts_of_records
+from sgevidence.samplers._records import doubts_of_records
 
 N, CALL, RESERVOIR = 1500, 25, 300
 

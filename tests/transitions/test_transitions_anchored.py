@@ -13,8 +13,8 @@ from sgevidence.models import SoftmaxModel
 from sgevidence.particles import Cloud, Weights, systematic
 from sgevidence.samplers import SGNHT
 from sgevidence.targets import Likelihood, Path, Target, find_mode
-from sgevidence.transitions import HMC, SGHMC, Adaptation, Streams, _anchored
-from sgevidence.transitions._anchored import MAX_NOISE_SHARE, AnchoredGradientMoves
+from sgevidence.transitions import HMC, SGHMC, Adaptation, Streams, _sghmc
+from sgevidence.transitions._sghmc import MAX_NOISE_SHARE, AnchoredGradientMoves
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 LAM = 0.4
@@ -146,7 +146,7 @@ def test_noise_of_the_mini_batches_does_not_move_the_cloud(rng, move):
 @pytest.mark.slow
 @pytest.mark.parametrize("move", [SGHMC(batch_size=20), SGNHT(batch_size=20)], ids=["SGHMC", "SGNHT"])
 def test_power_noise_that_moves_the_cloud(rng, monkeypatch, move):
-    monkeypatch.setattr(_anchored, "MAX_NOISE_SHARE", 0.5)
+    monkeypatch.setattr(_sghmc, "MAX_NOISE_SHARE", 0.5)
     with pytest.raises(AssertionError, match="means spread"):
         for g in rng.spawn(3):
             check_mean(g, move)
@@ -178,14 +178,14 @@ def test_steps_are_short_enough_for_an_edge(rng):
 
 
 def test_power_steps_that_are_too_long(rng, monkeypatch):
-    monkeypatch.setattr(_anchored, "MAX_HEATING", np.inf)
+    monkeypatch.setattr(_sghmc, "MAX_HEATING", np.inf)
     with pytest.raises(AssertionError, match="means off"):
         for g in rng.spawn(12):
             check_edge(g, SGHMC())
 
 
 def test_a_cloud_that_stays_hot_is_an_error(rng, monkeypatch):
-    monkeypatch.setattr(_anchored, "MAX_HEATING", -0.9)
+    monkeypatch.setattr(_sghmc, "MAX_HEATING", -0.9)
     with pytest.raises(DivergenceError, match="times too hot"):
         check_edge(rng, SGHMC())
 
@@ -206,6 +206,6 @@ def test_a_cloud_goes_on_until_it_has_forgotten_its_start(rng, monkeypatch):
     assert rho < MAX_CORRELATION and calls == pytest.approx(1)
     rho, calls = forgotten(rng, 0.3)
     assert rho < MAX_CORRELATION and 1 < calls <= MAX_REPEATS
-    monkeypatch.setattr(_anchored, "MAX_REPEATS", 1)
+    monkeypatch.setattr(_sghmc, "MAX_REPEATS", 1)
     rho, calls = forgotten(rng, 0.3)
     assert rho > MAX_CORRELATION and calls == pytest.approx(1)
