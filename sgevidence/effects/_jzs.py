@@ -24,10 +24,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.special import erf, logsumexp, ndtr, ndtri
+from scipy.special import erf, ndtr, ndtri
 
 from ..exceptions import DivergenceError
-from ..models import GPrior
+from ..models import GPrior, log_sum, span
 from ..particles import Weights
 from ._closed_form import NOISELESS, GaussianPosterior
 from ._curves import BSpline
@@ -192,10 +192,9 @@ class JZSPosterior(GaussianPosterior):
             axes = [np.arange(low, high + step, step) for (low, high), step in zip(ends, steps)]
             u = np.array(list(product(*axes)))
             f = self.log_integrand(u).reshape([len(axis) for axis in axes])
-            value = float(logsumexp(f))
-            coarse = float(logsumexp(f[tuple(slice(None, None, 2) for _ in axes)]) + len(axes) * np.log(2))
+            value, gap = log_sum(f)
             # nats that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928 rows
-            error = (coarse - value) ** 2 + 1.5e-4  # of e^(−c/h) with half the step
+            error = gap**2 + 1.5e-4  # of e^(−c/h) with half the step
             if error < JZS_TOLERANCE_NATS or len(u) * 2 ** len(axes) > MAX_POINTS:
                 break
             halving += 1
@@ -218,6 +217,5 @@ class JZSPosterior(GaussianPosterior):
                 f = self.log_integrand(u)
                 at[t] = grid[np.argmax(f)]
                 # nats below the maximum at which the integrand is nothing, which leaves 10⁻⁷ of it outside
-                near = np.flatnonzero(f > f.max() - 16.0)
-                out.append((grid[max(near[0] - 1, 0)], grid[min(near[-1] + 1, len(grid) - 1)]))
+                out.append(tuple(grid[list(span(f, 16.0))]))
         return out

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from ..models import closed_in
+
 #: Nats below the maximum at which an integrand is nothing.
 NULLS_TAIL_NATS = 45.0
 #: Cells of the grid on which an integrand is looked for, panels of the first rule, and most of them.
@@ -104,14 +106,7 @@ def log_integral(log_f: Callable[[np.ndarray], np.ndarray], low: float, high: fl
 
     One hump, or one end of it, is found on grids that close in on what counts.
     """
-    while True:
-        u = np.linspace(low, high, SURVEY_CELLS + 1)
-        f = log_f(u)
-        near = np.flatnonzero(f > f.max() - NULLS_TAIL_NATS)
-        ends = u[max(near[0] - 1, 0)], u[min(near[-1] + 1, SURVEY_CELLS)]
-        if ends[1] - ends[0] > 0.5 * (high - low):
-            break
-        low, high = ends
+    low, *_, high = closed_in(log_f, low, high, SURVEY_CELLS, NULLS_TAIL_NATS, 0.5)
     last, panels = np.inf, FIRST_PANELS
     while True:
         half = (high - low) / panels / 2

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from scipy.special import logsumexp
 
-from ..models import GPrior, rscale_of
+from ..models import GPrior, closed_in, rscale_of
 from ._nulls import NULLS_TAIL_NATS, PLAIN_NULLS, Effect, Nulls, log_integrals
 from ._result import EQUAL_WITHIN, BayesFactorResult, array_of, number_of
 
@@ -95,18 +95,12 @@ class TwoNoises(NamedTuple):
             none = log_w - (nu + 1) / 2 * (log_q + np.log1p(effect**2 * np.exp(log_N - log_q)))
             return none, log_w - (nu + 1) / 2 * log_q, log_N - log_q
 
-        low, high = -MAX_LOG_RATIO, MAX_LOG_RATIO
-        while True:
-            rho = np.linspace(low, high, N_RATIO_NODES + 1)
-            *curves, by_squares = given(rho)
-            near = np.flatnonzero(np.any([f > f.max() - NULLS_TAIL_NATS for f in curves], axis=0))
-            ends = rho[max(near[0] - 1, 0)], rho[min(near[-1] + 1, N_RATIO_NODES)]
-            if ends[1] - ends[0] > 0.7 * (high - low):
-                break
-            low, high = ends
+        ends = -MAX_LOG_RATIO, MAX_LOG_RATIO
+        rho = closed_in(lambda rho: np.array(given(rho)[:2]), *ends, N_RATIO_NODES, NULLS_TAIL_NATS, 0.7)
+        none, _, by_squares = given(rho)
         N = 1 / (2 / (1 + np.exp(-2 * rho)) / n[0] + 2 / (1 + np.exp(2 * rho)) / n[1])
         t = effect * np.exp(0.5 * by_squares) * np.sqrt(nu)
-        return cls(curves[0] - logsumexp(curves[0]), t, N, nu)
+        return cls(none - logsumexp(none), t, N, nu)
 
     def log_ratio(self, delta: np.ndarray) -> np.ndarray:
         """log of the mean of L over ρ, (m,)."""

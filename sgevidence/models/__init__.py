@@ -20,6 +20,7 @@ from ._g_priors import RSCALES, GPrior, rscale_of
 from ._glm import GLMModel
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
+from ._log_integral import closed_in, log_sum, span
 from ._ordinal_family import Ordinal
 from ._own_priors import FlatLogarithm, HalfStudentT, KnownValue, RootInverseGamma, from_normal
 from ._piecewise_family import MAX_PIECES, PiecewiseExponential
@@ -32,6 +33,9 @@ from ._survival_families import ExponentialTimes, LogLogistic, LogNormal, Times,
 from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
 
 __all__ = [
+    "closed_in",
+    "log_sum",
+    "span",
     "FAMILIES",
     "LKJ",
     "Bernoulli",

@@ -34,7 +34,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+
+from ._log_integral import log_sum, span
 
 #: Step of the trapezoid rule in units of √(1/(k + 2)), and its largest step in u.
 STEP_OF_U, MAX_STEP_OF_U = 0.6, 0.4
@@ -93,9 +94,9 @@ class GPrior(NamedTuple):
         u = np.arange(-50.0, 200.0, 0.5)
         ends = given_g(u, rest[[np.argmin(rest), np.argmax(rest)]]) + self.log_density(u)
         # nats below the maximum at which the integrand is nothing
-        high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - 40.0).any(axis=0))
+        first, last = span(ends, 40.0)
         step = min(STEP_OF_U / np.sqrt(k + 2), MAX_STEP_OF_U)
-        u = np.arange(u[max(high[0] - 1, 0)], u[min(high[-1] + 1, len(u) - 1)] + step, step)
+        u = np.arange(u[first], u[last] + step, step)
         return u, given_g(u, rest) + self.log_density(u) + np.log(step)
 
     def log_bayes_factors(self, rest: np.ndarray, k: int, nu: float) -> np.ndarray:
@@ -112,6 +113,4 @@ class GPrior(NamedTuple):
     def log_bayes_factor(self, rest: float, k: int, nu: float) -> tuple[float, float]:
         """Columns that leave one share, and how far the rule with twice the step is from it, nats."""
         _, (f,) = self.log_terms(np.array([rest]), k, nu)
-        value = float(logsumexp(f))
-        coarse = value if len(f) == 1 else float(logsumexp(f[::2]) + np.log(2))
-        return value, abs(coarse - value)
+        return log_sum(f) if len(f) > 1 else (float(f[0]), 0.0)

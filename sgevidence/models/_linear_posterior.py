@@ -46,6 +46,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ..exceptions import DivergenceError
+from ._log_integral import span
 from ._noise_prior import HalfT, InverseGamma
 from ._qr_sums import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums
 
@@ -321,8 +322,7 @@ class UnknownNoise:
             more = np.arange(s[-1] + SUPPORT_STEP, s[-1] + S_GROWTH, SUPPORT_STEP)
             s, f = np.r_[s, more], np.r_[f, self.log_joint(more)]
         while True:
-            high = np.flatnonzero(f > f.max() - TAIL_OF_S_NATS)
-            first, last = max(high[0] - 1, 0), min(high[-1] + 1, len(s) - 1)
+            first, last = span(f, TAIL_OF_S_NATS)
             if last - first > MIN_SPANNED_STEPS or s[last] - s[first] < 1e-9:
                 return float(s[first]), float(s[last])
             # a peak of many rows is narrower than the grid: again, where all is within a few steps
