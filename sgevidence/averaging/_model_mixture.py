@@ -41,7 +41,7 @@ from sklearn.utils.metaestimators import available_if
 from .._compat import check_feature_names, raise_for_params
 from ..estimators import ParameterTable, bounds, percent, response_in, scalar_names, weighted_quantiles
 from ..model_selection import last_step
-from ..particles import log_sum_exp
+from ..particles import log_mixture, mixture_moments
 from ..rows import at_once, refuse_unreadable
 from ..tables import Table, with_errors
 from ._pipelines import behind_transformers
@@ -229,9 +229,7 @@ class MixedPredictions(BaseEstimator):
             raise ValueError(
                 "return_std: the mean= of a BayesianModel says nothing of the standard deviation"
             )
-        means, stds = self._predictive_moments(X, params)
-        mean = self.weights_ @ means
-        return mean, np.sqrt(self.weights_ @ (stds**2 + (means - mean) ** 2))
+        return mixture_moments(self.weights_, *self._predictive_moments(X, params))
 
     def _predictive_moments(self, X: Any, params: dict[str, Any]) -> np.ndarray:
         """Means and standard deviations of all models, (2, K, n)."""
@@ -250,7 +248,7 @@ class MixedPredictions(BaseEstimator):
         ndarray of shape (n_samples, n_classes)
         """
         self._must_be_fitted()
-        return self._mix(self._ask("predict_log_proba", X))
+        return log_mixture(self.weights_, np.array(self._ask("predict_log_proba", X)))
 
     @available_if(_children_have("predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -308,13 +306,12 @@ class MixedPredictions(BaseEstimator):
         if y is None and kind == "regressor":
             return self._expected_score(X, params)
         args = () if y is None or kind == "density_estimator" else (y,)
-        return self._mix(self._ask("score_samples", X, *args, metadata=params))
+        return log_mixture(self.weights_, np.array(self._ask("score_samples", X, *args, metadata=params)))
 
     def _expected_score(self, X: Any, params: dict[str, Any]) -> np.ndarray:
         """Σ_k w_k E_k − I of regressors."""
         w, (means, stds) = self.weights_, self._predictive_moments(X, params)
-        variance = w @ (stds**2 + (means - w @ means) ** 2)
-        told = 0.5 * np.log(variance) - w @ np.log(stds)
+        told = np.log(mixture_moments(w, means, stds)[1]) - w @ np.log(stds)
         entropy = -np.sum(w[w > 0] * np.log(w[w > 0]))
         scores = np.array(self._ask("score_samples", X, metadata=params))
         return w @ scores - np.minimum(told, entropy)
@@ -371,13 +368,6 @@ class MixedPredictions(BaseEstimator):
             model, X_in = behind_transformers(child, X)
             answers.append(getattr(model, method)(X_in, *args, **kwargs, **requested))
         return answers
-
-    def _mix(self, logs: list[np.ndarray]) -> np.ndarray:
-        """log Σ_k weight_k exp(logs_k); a weight that underflows is no model."""
-        alive = self.weights_ > 0
-        log_weights = np.log(self.weights_[alive])
-        mixed = np.array([log for log, a in zip(logs, alive) if a])
-        return log_sum_exp(mixed + log_weights.reshape(-1, *[1] * (mixed.ndim - 1)), axis=0)
 
     def _children(self) -> list[Any]:
         """The models, or an empty list if ``estimators`` is neither a dict nor a list."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from ..particles import mixture_moments
 from ..rows import check_count, generator, last_time, refuse_unreadable, validated
 from ._lags import Past
 from ._linear_predictor import KnownOrUnknownNoise, LinearCoefficients
@@ -48,11 +49,6 @@ class ForecastMixture(NamedTuple):
                 "steps: forecast fewer"
             )
         return cls(mean, std, W)
-
-    def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of the mixture, (steps,)."""
-        mean = self.W @ self.mean
-        return mean, np.sqrt(self.W @ (self.std**2 + (self.mean - mean) ** 2))
 
     def quantile(self, level: float) -> np.ndarray:
         """Where the mixture's distribution function has this value, (steps,)."""
@@ -117,7 +113,7 @@ class Forecasts(LinearCoefficients, KnownOrUnknownNoise):
         steps = check_count(steps, "steps")
         phi, drift, noise_std, last = self._dynamics(self.particles_, steps, X_future)
         found = ForecastMixture.of(phi, drift, noise_std, last, self.particle_weights_)
-        mean, std = found.moments()
+        mean, std = mixture_moments(found.W, found.mean, found.std)
         answer = [mean, *([std] if return_std else [])]
         if interval is not None:
             tails = (0.5 - interval / 2, 0.5 + interval / 2)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from ..particles import log_mixture, mixture_moments
 from ..samplers import SILENT, Progress
 from ._chains import DOUBTFUL_GAP, Searched, members, search
 from ._posterior import MIN_LISTED_SUBSETS, Posterior, columns_of, log_size_prior, search_doubts
@@ -30,12 +31,11 @@ class FittedAverage:
     def __init__(self, models: list[Any], weight: np.ndarray, n_features: int) -> None:
         self.models, self.weight = models, weight
         shape = (*np.shape(models[0].coef_)[:-1], n_features)
-        means, seconds = np.zeros((len(models), *shape)), np.zeros((len(models), *shape))
+        means, stds = np.zeros((len(models), *shape)), np.zeros((len(models), *shape))
         for k, model in enumerate(models):
             means[k][..., model.columns_] = model.coef_
-            seconds[k][..., model.columns_] = np.square(model.coef_std_)
-        self.coef = np.tensordot(weight, means, 1)
-        self.coef_std = np.sqrt(np.tensordot(weight, seconds + (means - self.coef) ** 2, 1))
+            stds[k][..., model.columns_] = model.coef_std_
+        self.coef, self.coef_std = mixture_moments(weight, means, stds)
         self.intercept = np.tensordot(weight, np.array([model.intercept_ for model in models]), 1)
 
     def average(self) -> "FittedAverage":
@@ -45,9 +45,7 @@ class FittedAverage:
     def moments(self, X: Any, **known: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of new values of y, (n,) each."""
         answers = [model.predict(X, return_std=True, **known) for model in self.models]
-        means, stds = np.array(answers).transpose(1, 0, 2)
-        mean = self.weight @ means
-        return mean, np.sqrt(self.weight @ (stds**2 + (means - mean) ** 2))
+        return mixture_moments(self.weight, *np.array(answers).transpose(1, 0, 2))
 
     def mean(self, X: Any, **known: Any) -> np.ndarray:
         """Mean of y, (n,)."""
@@ -55,8 +53,8 @@ class FittedAverage:
 
     def log_probabilities(self, X: Any, **known: Any) -> np.ndarray:
         """Log probabilities of the classes, (n, n_classes)."""
-        logs = np.array([model.predict_log_proba(X, **known) for model in self.models])
-        return logsumexp(logs, axis=0, b=self.weight[:, None, None])
+        logs = [model.predict_log_proba(X, **known) for model in self.models]
+        return log_mixture(self.weight, np.array(logs))
 
 
 #: Groups to which all subsets are weighed; about a second with a thousand rows.

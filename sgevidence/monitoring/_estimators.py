@@ -78,6 +78,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, label_binarize
 
 from ..estimators import holds_rows, takes_units
+from ..particles import log_mixture
 from ..units import MIN_ROWS as MIN_UNIT_ROWS
 from ._detection import Alarm, Detection, last_plausible, log_prior_odds_of_change
 from ._watch import Watched
@@ -344,8 +345,7 @@ def row_scores(estimator, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
     """Log predictive density of each row, averaged over models where there are several."""
     if hasattr(estimator, "estimators_"):
         parts = np.array([row_scores(child, X, y) for child in estimator.estimators_])
-        with np.errstate(divide="ignore"):
-            return np.logaddexp.reduce(parts + np.log(estimator.weights_)[:, None], axis=0)
+        return log_mixture(estimator.weights_, parts)
     if isinstance(estimator, Pipeline):
         X, estimator = estimator[:-1].transform(X), estimator[-1]
     return estimator.score_samples(X) if y is None else estimator.score_samples(X, y)

@@ -3,7 +3,7 @@
 from ._annealing import next_step, step_bias
 from ._cloud import EVEN_SHARE, RESAMPLING, Cloud, multinomial, spread, systematic
 from ._transport import AffineMap
-from ._weights import Genealogy, Weights, ess, log_sum_exp, siblings
+from ._weights import Genealogy, Weights, ess, log_mixture, log_sum_exp, mixture_moments, siblings
 
 __all__ = [
     "EVEN_SHARE",
@@ -13,7 +13,9 @@ __all__ = [
     "Genealogy",
     "Weights",
     "ess",
+    "log_mixture",
     "log_sum_exp",
+    "mixture_moments",
     "multinomial",
     "next_step",
     "siblings",

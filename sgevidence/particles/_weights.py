@@ -17,6 +17,18 @@ def log_sum_exp(a: np.ndarray, axis: int | None = None) -> np.ndarray:
     return out
 
 
+def mixture_moments(W: np.ndarray, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation (…) of a mixture with weights (K,) of densities with these, (K, …) each."""
+    center = np.tensordot(W, mean, 1)
+    return center, np.sqrt(np.tensordot(W, std**2 + (mean - center) ** 2, 1))
+
+
+def log_mixture(W: np.ndarray, log_p: np.ndarray) -> np.ndarray:
+    """log Σ_k W_k exp(log_p_k), (…), of weights (K,) and (K, …); a weight that underflows is no density."""
+    alive = W > 0
+    return log_sum_exp((log_p[alive].T + np.log(W[alive])).T, axis=0)
+
+
 class Weights(NamedTuple):
     """Unnormalised log-weights; :meth:`add` returns new ones."""
 
