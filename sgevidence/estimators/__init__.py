@@ -5,6 +5,7 @@ from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._conditional import ConditionalEstimator, DensityEstimator
 from ._documentation import described, documented
+from ._effects import CurveDraws, curves, level_effects
 from ._glm import BayesianGLM
 from ._glm_predictions import concordance, has_times
 from ._lazy import by_parts
@@ -28,7 +29,6 @@ from ._summary import (
     warned,
     weighted_quantiles,
 )
-from ._terms import CurveDraws, curves, level_effects
 from ._threads import many_small_fits
 from ._transaction import all_or_nothing, learns_online
 

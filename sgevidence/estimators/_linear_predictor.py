@@ -28,11 +28,11 @@ from ..rows import column_indices, validated
 from ..units import LINK_SCALE, CodedUnits, Fold, Units, fold_of_numbers
 from ._base import EvidenceEstimator
 from ._conditional import ConditionalEstimator
+from ._effects import effects_table, variance_shares
 from ._reporting import PosteriorReports
 from ._response import target_in
 from ._terms import (
     coded,
-    effects_table,
     learn_new_levels,
     place_names,
     plain_rows,
@@ -42,7 +42,6 @@ from ._terms import (
     response_made,
     rows_of_fewer_levels,
     terms_of,
-    variance_shares,
 )
 
 #: Share of a curve's effects that the rows decide, beyond which it asks for more splines: on mcycle of R it

@@ -1,18 +1,15 @@
 """Units that priors are stated in: taken from the first rows, held, and watched."""
 
+from ._coded_units import CodedUnits, fold_of_numbers, in_units, numbers_alone
 from ._intercepts import LINK_SCALE, class_centers, intercept_center
 from ._unit_watch import LEFT_UNITS, UnitWatch, wild
 from ._units import (
     MIN_ROWS,
     MOST_HELD,
-    CodedUnits,
     Fold,
     Units,
     UnitsUnknown,
-    fold_of_numbers,
-    in_units,
     log_slopes,
-    numbers_alone,
     refuse_few,
     sum_of_slopes,
 )

@@ -1,0 +1,141 @@
+"""Effects that terms have found: of levels, of curves, and their shares of the variance of y.
+
+Symbols: ``theta`` = draws (M, d), ``W`` = their weights.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..effects import (
+    CODE,
+    BSpline,
+    Cycle,
+    EffectsModel,
+    Group,
+    Interaction,
+    Smooth,
+    fixed_effects,
+    group_effects,
+    level_words,
+)
+from ..particles import spread
+from ..tables import Table, in_pandas
+from ._terms import terms_of
+
+#: Draws of which curves and shares of variance are made, and points of a curve.
+N_CURVE_DRAWS, N_CURVE_POINTS = 400, 120
+
+
+def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
+    """Effects of levels with their draws (M,), those of curves left out."""
+    coding = model._units.coding
+    labels = {"fixed_effects": fixed_effects(coding)[0], "effects": group_effects(coding)[0]}
+    found = [pair for name in labels if name in named for pair in zip(labels[name], named[name].T)]
+    curves = {term.name for term in terms_of(model) if isinstance(term, Smooth | BSpline)}
+    return [(effect, values) for effect, values in found if effect.term not in curves]
+
+
+def effects_table(model: Any) -> Any:
+    """Posterior mean and standard deviation of every level's effect, in the data's units."""
+    W, found = model.particle_weights_, level_effects(model, model._parameters(model.particles_))
+    mean = np.array([W @ values for _, values in found])
+    sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
+    levels = np.empty(len(found), dtype=object)  # of several kinds
+    levels[:] = [effect.level for effect, _ in found]
+    named: dict[str, Any] = {
+        "term": [effect.term for effect, _ in found],
+        "level": levels,
+        "mean": mean,
+        "sd": sd,
+    }
+    return in_pandas(Table(named, [effect.label for effect, _ in found]))
+
+
+class CurveDraws(NamedTuple):
+    """A curve in the unit of y; with a line it is zero at the mean of the column, else its mean is zero."""
+
+    name: str
+    x: np.ndarray  #: (n,)
+    f: np.ndarray  #: (M, n)
+
+
+def curves(model: Any) -> list[CurveDraws]:
+    """Draws of all curves of a fitted model over the range of their columns."""
+    if not model._has_terms or not any(isinstance(t, Smooth | BSpline) for t in terms_of(model)):
+        return []
+    coding, units, named = model._units.coding, model._units.units, model.posterior_samples()
+    spread_out = np.linspace(0, len(model.particles_) - 1, N_CURVE_DRAWS).astype(int)
+    labels = {"effects": group_effects(coding)[0], "fixed_effects": fixed_effects(coding)[0]}
+
+    def drawn(name: str, term: Any) -> np.ndarray:
+        return named[name][spread_out][:, [effect.term == term.name for effect in labels[name]]]
+
+    found = []
+    for term in (term for term in terms_of(model) if term.name in coding.curves):
+        curve = coding.curves[term.name]
+        low, high = (curve if isinstance(curve, Cycle) else curve.splines).range
+        x = np.linspace(low, high, N_CURVE_POINTS)
+        if isinstance(term, Smooth) and (term.by is not None or term.period is not None):
+            found += curves_of_levels(model, term, x, model.particles_[spread_out])
+            continue
+        if isinstance(term, Smooth):
+            j = coding.columns.linear.index(term.column)
+            line = named["coef"][spread_out, j, None] * units.scale[j] * x
+            f = line + drawn("effects", term) @ curve.columns(x).T
+            x = units.center[j] + units.scale[j] * x
+        else:
+            a = drawn("fixed_effects", term) @ np.linalg.pinv(curve.from_contrasts).T
+            f = a @ (curve.columns(x) - coding.means[term.name]).T
+        found.append(CurveDraws(str(term.column), x, f))
+    return found
+
+
+def curves_of_levels(model: Any, term: Smooth, x: np.ndarray, theta: np.ndarray) -> list[CurveDraws]:
+    """Curves of each level, lines included, or that of a cycle, by the model's own linear predictor."""
+    coding, units, found = model._units.coding, model._units.units, []
+    columns, names, is_cyclic = coding.columns, np.array(coding.column_terms), term.period is not None
+    at = columns.place(term.column) if is_cyclic else columns.linear.index(term.column)
+    own = {term.name, *([] if is_cyclic else [str(term.column)])}
+    own |= {one.name for one in coding.terms if isinstance(one, Interaction) and has_lines(one, term)}
+    kept = np.isin(names, [*own, CODE])
+    for group in (one for one in coding.terms if isinstance(one, Group) and one.column == term.by):
+        kept[np.flatnonzero(names == group.name)] = [
+            effect == term.column and not is_cyclic for effect in group.effects
+        ]
+    for k, level in enumerate([None] if term.by is None else columns.levels_of(term.by)):
+        rows = np.zeros((len(x), len(columns.linear) + columns.n_apart))
+        rows[:, at] = x
+        if level is not None:
+            rows[:, columns.place(term.by)] = k
+        alone = np.where(kept, coding.encoded(rows), 0.0)
+        f = units.y_scale * (model._model.linear_predictor(theta, alone) - model._model.intercept_center)
+        shown = x if is_cyclic else units.center[at] + units.scale[at] * x
+        name = str(term.column) if level is None else f"{term.column} | {level_words(level)}"
+        found.append(CurveDraws(name, shown, f))
+    return found
+
+
+def has_lines(product: Interaction, curve: Smooth) -> bool:
+    """Whether a product has the lines of the levels of a curve."""
+    return {getattr(part, "column", part) for part in product} == {curve.column, curve.by}
+
+
+def variance_shares(model: Any, X: np.ndarray) -> Any:
+    """Share of each term, and of the noise, in the sum of their variances over encoded rows (n, c).
+
+    The linear predictor is linear in the columns, so that a term's part is that of its columns alone.
+    """
+    if not isinstance(model._model, EffectsModel):
+        raise AttributeError("shares of the variance are those of a model with groups or curves")
+    theta = model.particles_[spread(model.particle_weights_, N_CURVE_DRAWS)]
+    names, variance = np.array(model._units.coding.column_terms), {}
+    for name in dict.fromkeys(names[(names != "") & (names != CODE)]):
+        alone = np.where((names == name) | (names == CODE), X[:, : len(names)], 0.0)
+        variance[str(name)] = np.var(model._model.linear_predictor(theta, alone), axis=1)
+    own = model._model.parameters(theta)
+    if "noise_std" in own:
+        variance["noise"] = own["noise_std"] ** 2
+    shares = np.array(list(variance.values())) / np.sum(list(variance.values()), axis=0)
+    low, high = np.quantile(shares, [0.05, 0.95], axis=1)
+    return in_pandas(Table({"share": shares.mean(axis=1), "5%": low, "95%": high}, list(variance)))
