@@ -39,7 +39,7 @@ from ..particles import Cloud
 from ..targets import TOO_NOISY, Likelihood, Path, Target, anchored_at_mode
 from ._anneal import Anneal, Reweight
 from ._base import Offer, State, Step, Streams, Transition, check_rows
-from ._climbs import N_LOOKED_AT, Ends, PriorSurvey, Restart, climbed
+from ._climbs import N_LOOKED_AT, Ends, climbed
 from ._confirm import confirmed, is_due
 from ._escort import Escort, MapEscort, Rejuvenate, TwoSidedEscort
 from ._from_folds import FromFolds
@@ -52,6 +52,7 @@ from ._mode_search import (
     modes_are_due,
 )
 from ._modes import ModeImportance, Renewed
+from ._prior_survey import PriorSurvey, Restart
 from ._sharpen import cost, effort, sharpened
 from ._watchlist import AWAY_FACTOR, SHORT_NATS, Watchlist, nearest
 

@@ -10,8 +10,8 @@ from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud, systematic
 from sgevidence.targets import Path
 from sgevidence.transitions import HMC, Adaptation, Anneal, Streams
-from sgevidence.transitions import _confirm as module
-from sgevidence.transitions._confirm import bracketed, hysteresis, tempered, way_back
+from sgevidence.transitions import _hysteresis as module
+from sgevidence.transitions._hysteresis import bracketed, hysteresis, tempered, way_back
 
 M = 500
 

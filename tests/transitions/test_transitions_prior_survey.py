@@ -15,7 +15,7 @@ from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud
 from sgevidence.targets import Path
 from sgevidence.transitions import HMC, Anneal, State, Streams
-from sgevidence.transitions._climbs import N_SURVEYED, PriorSurvey
+from sgevidence.transitions._prior_survey import N_SURVEYED, PriorSurvey
 
 ONE_ROW = Rows.of(np.zeros((1, 1)))
 
@@ -92,7 +92,7 @@ def test_what_a_hundred_thousand_draws_meet_is_in_the_answer(rng, problem):
 
 @pytest.mark.parametrize("problem", ["spike in 2 dimensions", "plateau"])
 def test_two_thousand_draws_do_not_meet_it(rng, monkeypatch, problem):
-    monkeypatch.setattr("sgevidence.transitions._climbs.N_SURVEYED", 0)
+    monkeypatch.setattr("sgevidence.transitions._prior_survey.N_SURVEYED", 0)
     with pytest.raises(AssertionError):
         check(rng, PROBLEMS[problem], n_seeds=6)
 

@@ -9,7 +9,7 @@ from sgevidence.history import Memory
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud
 from sgevidence.transitions import HMC, Anneal, State, Streams
-from sgevidence.transitions._climbs import Restart
+from sgevidence.transitions._prior_survey import Restart
 
 MODEL, M = LinearModel(2, noise_std=1.0), 400
 RESTART = Restart(Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: M))
