@@ -15,8 +15,7 @@ from ._checks import as_pairs
 from ._fitting import Fitting
 from ._learning import METHODS, columns
 from ._model_mixture import MixedPredictions
-from ._pipelines import is_online
-from ._routing import router
+from ._pipelines import is_online, router
 
 
 def _children_are_online(self: "EvidenceModelAverager") -> bool:

@@ -56,8 +56,7 @@ from ..mixture.estimators import error_covariance
 from ..model_selection import last_step, probability_interval
 from ..particles import log_sum_exp
 from ._checks import evidences, what_all_share
-from ._pipelines import Chunk, FirstCall, behind_transformers, partial_fit_child
-from ._routing import route
+from ._pipelines import Chunk, FirstCall, behind_transformers, partial_fit_child, route
 from ._stacking import RowScores, Stacking
 
 

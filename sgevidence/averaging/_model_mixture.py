@@ -44,8 +44,7 @@ from ..model_selection import last_step
 from ..particles import log_mixture, mixture_moments
 from ..rows import at_once, refuse_unreadable
 from ..tables import Table, with_errors
-from ._pipelines import behind_transformers
-from ._routing import route_to_last_steps
+from ._pipelines import behind_transformers, route_to_last_steps
 
 
 class ModelTable(Table):

@@ -12,8 +12,7 @@ from ._laplace import Laplace
 from ._nested import NestedSampling, bottleneck, descend, evidence, founders
 from ._records import ChunkRecord, diagnostics, evidence_path, thinned
 from ._sgais import SGAIS, chunk_edges, pieces
-from ._sharing import shared, sharing
-from ._until_precise import DOUBTFUL_P_VALUE, Pool, UntilPrecise, pool
+from ._until_precise import DOUBTFUL_P_VALUE, Pool, UntilPrecise, pool, shared, sharing
 
 __all__ = [
     "SIR",

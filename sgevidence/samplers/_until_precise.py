@@ -13,12 +13,17 @@ Data Group (Birge ratio): the claims are never made smaller, and a disagreement 
 Symbols: ``log_Z, s`` = log Ẑ_i and s_i; ``shares`` = u_i; ``Q`` = Cochran's statistic of disagreement; ``n``
 = runs so far; ``std`` = standard error of their pool, which falls about as 1/√n.
 
+Runs may share work for a while, such as a walk over strata: lender and answer know which.
+
 References
 ----------
 W. G. Cochran (1954), The Combination of Estimates from Different Experiments, Biometrics 10, 101.
 R. T. Birge (1932), The Calculation of Errors by the Method of Least Squares, Physical Review 40, 207.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import ceil
 from numbers import Integral, Real
 from time import perf_counter
@@ -36,7 +41,6 @@ from ..particles import Weights, log_sum_exp
 from ._base import EvidenceResult, Parts, Progress, Sampler
 from ._direct import answer
 from ._sgais import SGAIS
-from ._sharing import sharing
 
 #: p-value below which a warning is given: one false alarm in a hundred sets of honest runs.
 DOUBTFUL_P_VALUE = 0.01
@@ -229,3 +233,16 @@ def _pooled_components(runs: list[ComponentEvidence | None], found: Pool) -> Com
     covariance = covariance * (found.log_evidence_std**2 / max(covariance[-1, -1], 1e-300))
     in_use = found.shares @ np.array([one.in_use for one in known])
     return ComponentEvidence(known[0].n, total - np.log(len(known)), covariance, in_use)
+
+
+shared: ContextVar[Any] = ContextVar("shared", default=None)
+
+
+@contextmanager
+def sharing(work: Any) -> Iterator[None]:
+    """Answers meanwhile may take this work from ``shared``; None: each does its own."""
+    token = shared.set(work)
+    try:
+        yield
+    finally:
+        shared.reset(token)
