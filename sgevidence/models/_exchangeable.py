@@ -71,7 +71,7 @@ class Exchangeable(ABC):
         np.fill_diagonal(confusion, 0.0)
         return confusion
 
-    def slot_reference(self, theta: np.ndarray, n_rounds: int = 5) -> Reference:
+    def slot_reference(self, theta: np.ndarray) -> Reference:
         """Mean and variance of each slot's parameters over the relabelled cloud, each (K, q).
 
         Alternates relabelling and averaging, from the first particle as it is labelled; five rounds
@@ -80,7 +80,7 @@ class Exchangeable(ABC):
         F = self.slot_features(theta)
         spread = F.var(axis=(0, 1)) + 1e-12
         mean, var = F[0], np.broadcast_to(spread, F.shape[1:])
-        for _ in range(n_rounds):
+        for _ in range(5):
             F = self.slot_features(self.canonicalize(theta, (mean, var)))
             # slots that hold few distinct values would otherwise attract nothing but themselves
             mean, var = F.mean(axis=0), F.var(axis=0) + 1e-3 * spread
