@@ -82,7 +82,7 @@ def as_target(column: Any, name: str, first: int) -> Any:
     return as_numbers(column, name, first) if is_fraction else column
 
 
-def decoded(column: Any) -> Any:
+def decoded(column: Any, name: str = "", first: int = 0) -> Any:
     """The values of a dictionary, as categories of a data frame are written."""
     import pyarrow.types as kinds
 
