@@ -105,6 +105,7 @@ def test_log_bayes_factor_is_a_difference_with_both_errors():
     value, std = log_bayes_factor(a, b)
     assert (value, std) == (2.5, pytest.approx(0.5))
     assert log_bayes_factor(b, a).value == -2.5
+    assert repr(log_bayes_factor(b, a)) == "log Bayes factor -2.50 ± 0.50 nats"
     b.n_samples_seen_ = 8
     with pytest.raises(ValueError, match="'the second model' has seen another number of rows"):
         log_bayes_factor(a, b)
