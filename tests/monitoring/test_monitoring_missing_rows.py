@@ -46,7 +46,9 @@ def check_numbers(model, rng):
         assert monitor.log_evidence_ == pytest.approx(known.log_evidence_, abs=1e-9)
         assert monitor.n_skipped_ == 160 - len(rows) and monitor.n_samples_seen_ == 160
         np.testing.assert_array_equal(monitor.change_points_, rows[known.change_points_])
-        assert [one.row for one in monitor.detections_] == [rows[one.row] for one in known.detections_]
+        assert [one.declared_row for one in monitor.detections_] == [
+            rows[one.declared_row] for one in known.detections_
+        ]
         found, expected = monitor.run_length_posterior_, known.run_length_posterior_
         np.testing.assert_array_equal(found["start"], rows[expected["start"]])
         np.testing.assert_array_equal(found["run_length"], expected["run_length"])
