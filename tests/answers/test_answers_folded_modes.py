@@ -7,7 +7,7 @@ import pytest
 from mutants import broken
 from test_answers_folded import folded
 
-from sgevidence.answers import FoldsDoNotSuffice, _around_modes, _folded_modes, folded_modes_answer
+from sgevidence.answers import FoldsDoNotSuffice, _folded_modes, folded_modes_answer
 from sgevidence.history import Memory, Rows
 from sgevidence.mixture.models import (
     CategoricalMixtureModel,
@@ -93,12 +93,6 @@ def gain_of_the_mirror_image(seed):
 
 def test_a_mirror_image_has_as_much_and_a_relabelling_nothing_more():
     assert np.max(np.abs([gain_of_the_mirror_image(seed) for seed in range(2)])) < 4.5
-
-
-def test_a_share_that_is_forgotten_is_seen(monkeypatch):
-    log_density = broken(_around_modes.AroundModes.log_density, "np.log(self.share[j])", "0.0")
-    monkeypatch.setattr(_around_modes.AroundModes, "log_density", log_density)
-    assert abs(gain_of_the_mirror_image(0)) > 4.5
 
 
 def test_components_that_are_too_many_are_refused_in_words():
