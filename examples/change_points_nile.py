@@ -32,7 +32,7 @@ for year, volume in zip(years, flow):
     if monitor.drift_detected:
         found = monitor.detections_[-1]
         print(
-            f"In {year} a change is declared, which began in {years[found.place]}: "
+            f"In {year} a change is declared, which began in {years[found.change_row]}: "
             f"probability {found.probability:.2f}, log Bayes factor {found.log_bayes_factor:.1f} nats"
         )
 
@@ -42,7 +42,7 @@ for year, volume in zip(years, flow):
 
 levels = EvidenceMonitor(model=SeriesSegment(models=("level",))).fit(flow[:, None])
 for found in levels.detections_:
-    print(f"levels only: declared in {years[found.row]}, began in {years[found.place]}")
+    print(f"levels only: declared in {years[found.declared_row]}, began in {years[found.change_row]}")
 
 # %%
 # How each year was predicted by those before it, with the change that was found.  Rows given at once are

@@ -156,7 +156,7 @@ series = np.concatenate([rng.normal(10, 2, 150), rng.normal(13, 2, 100)])
 monitor = EvidenceMonitor().fit(series[:, None])
 print("changes at rows", monitor.change_points_.tolist())
 for found in monitor.detections_:
-    print(f"declared after row {found.row}, with probability {found.probability:.3f}")
+    print(f"declared after row {found.declared_row}, with probability {found.probability:.3f}")
 
 # %%
 # Where to go

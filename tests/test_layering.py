@@ -24,6 +24,7 @@ LAYERS |= dict.fromkeys(
     ["averaging", "bidirectional", "bridging", "model_selection", "monitoring", "published"], TOP
 )
 LAYERS |= dict.fromkeys(["cli", "displays", "feature_selection", "hypothesis_tests", "io"], TOP + 1)
+LAYERS["__main__"] = TOP + 2
 STRANGERS = {frozenset({"models", "kernels"})}
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import sgevidence
 
-ROOMS = sorted(module.name for module in pkgutil.iter_modules(sgevidence.__path__, "sgevidence."))
+MODULES = pkgutil.iter_modules(sgevidence.__path__, "sgevidence.")
+ROOMS = sorted(module.name for module in MODULES if not module.name.endswith("__main__"))
 
 
 def imports_for_type_checkers():

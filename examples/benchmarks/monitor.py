@@ -98,7 +98,7 @@ def tcpd(folder: Path, args) -> None:
         monitor = EvidenceMonitor().fit(X)
         ways = [monitor.change_points_, segment(X).change_points, []]
         scores[name] = [[covering(annotations, way, len(X)), f1(annotations, way)] for way in ways]
-        late = [d.row - d.place for d in monitor.detections_]
+        late = [d.declared_row - d.change_row for d in monitor.detections_]
         places = " ".join(map(str, monitor.change_points_)) or "none"
         body.append(
             [f"{name} ({X.shape[1]})", len(X), *(number(v) for way in scores[name] for v in way),
@@ -155,7 +155,7 @@ class River:
 def by_monitor(model, **params) -> Callable:
     def run(x):
         monitor = EvidenceMonitor(model, **params).fit(x[:, None])
-        return [(d.row, d.place) for d in monitor.detections_]
+        return [(d.declared_row, d.change_row) for d in monitor.detections_]
 
     return run
 
@@ -268,7 +268,7 @@ def thesis(args) -> None:
             start = process_time()
             for i in range(0, len(X), 250):
                 monitor.partial_fit(X[i : i + 250])
-            declared = ", ".join(f"{d.place} (at {d.row})" for d in monitor.detections_)
+            declared = ", ".join(f"{d.change_row} (at {d.declared_row})" for d in monitor.detections_)
             body.append([K, seed, declared or "none", seconds(process_time() - start)])
     report("The thesis's stream", ["K", "seed", "changes (declared)", "processor time"], body, args.markdown)
 

@@ -128,7 +128,8 @@ def _parameters(averager: Any, models: list[Any], q: list[float]) -> ParameterTa
     """Mixtures of the posteriors of the models' parameters."""
     draws: list[dict[str, np.ndarray]] = []
     for model in models:
-        named = model._parameters(model.particles_)
+        named = model._summarised(dict(model._parameters(model.particles_)))
+        named.pop("effects", None)  # one for each level, as in summary() of a model
         scalars = scalar_names(model, {name: values.shape[1:] for name, values in named.items()})
         draws.append({label: named[name][(slice(None), *index)] for label, name, index in scalars})
     labels, rows = [], []

@@ -210,8 +210,8 @@ def as_dated(row: LineRow) -> Any:
 
 def in_a_line(found: Detection, row: LineRow) -> str:
     """A change by the year or date of its rows, or by their numbers."""
-    at = f"row {found.row}" if row.when is None else row.when
-    place = f"row {found.place}" if found.time is None else found.time
+    at = f"row {found.declared_row}" if row.when is None else row.when
+    place = f"row {found.change_row}" if found.time is None else found.time
     return (
         f"{at}: a change at {place}, probability {found.probability:.3f}, "
         f"log Bayes factor {found.log_bayes_factor:.1f}"

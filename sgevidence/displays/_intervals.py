@@ -6,7 +6,18 @@ from typing import Any, Self
 import numpy as np
 
 from ..estimators import curves, level_effects
-from ._style import BAND, Picture, axes, drawn, feature_names, intervals, line_style, marker_style, named_rows
+from ._style import (
+    BAND,
+    Picture,
+    axes,
+    drawn,
+    feature_names,
+    intervals,
+    legend,
+    line_style,
+    marker_style,
+    named_rows,
+)
 
 
 class SmoothDisplay(Picture):
@@ -16,9 +27,11 @@ class SmoothDisplay(Picture):
     ----------
     x : ndarray of shape (n,)
         Values of the column, in its own unit.
-    draws : ndarray of shape (M, n)
+    draws : ndarray of shape (M, n), or (n_levels, M, n) with levels
         Curves, in the unit of the linear predictor: of y in linear regression.
     column : str
+    levels : sequence of str, default=()
+        Levels of the factor or group that have a curve each.
 
     Examples
     --------
@@ -37,6 +50,7 @@ class SmoothDisplay(Picture):
     x: np.ndarray
     draws: np.ndarray
     column: str
+    levels: Sequence[str] = ()
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, column: Any = None, ax: Any = None) -> Self:
@@ -47,8 +61,8 @@ class SmoothDisplay(Picture):
         estimator : fitted estimator
             With a :class:`Smooth` or :class:`BSpline` term, alone, frozen or at the end of a pipeline.
         column : str or int, optional
-            Column of the curve; by default that of the first. The curve of one level of a factor is that of
-            ``"x | level"``.
+            Column of the curve; by default that of the first. Where a factor's levels have a curve each, all
+            are drawn; that of one level is ``"x | level"``.
 
         Raises
         ------
@@ -57,19 +71,27 @@ class SmoothDisplay(Picture):
         """
         model = drawn(cls, estimator, "effects_")
         found = {curve.name: curve for curve in curves(model)}
-        if not found or str(column) not in {"None", *found}:
-            raise ValueError(
-                f"{type(model).__name__} has no curve of {column!r}: it has those of {list(found)}"
-            )
-        curve = found[str(column)] if column is not None else next(iter(found.values()))
-        return cls(x=curve.x, draws=curve.f, column=curve.name).plot(ax)
+        of_levels = {name: name.partition(" | ") for name in found if " | " in name}
+        known = [*dict.fromkeys(of_levels.get(name, (name,))[0] for name in found), *of_levels]
+        if not found or str(column) not in {"None", *known}:
+            raise ValueError(f"{type(model).__name__} has no curve of {column!r}: it has those of {known}")
+        name = known[0] if column is None else str(column)
+        if name in found:
+            return cls(x=found[name].x, draws=found[name].f, column=name).plot(ax)
+        own = [found[one] for one, parts in of_levels.items() if parts[0] == name]
+        levels = [of_levels[curve.name][2] for curve in own]
+        return cls(x=own[0].x, draws=np.array([curve.f for curve in own]), column=name, levels=levels).plot(
+            ax
+        )
 
     def plot(self, ax: Any = None) -> Self:
         ax = axes(self, ax, figsize=(6.0, 4.0))
-        style = line_style(0)
-        low, high = np.quantile(self.draws, [0.05, 0.95], axis=0)
-        ax.fill_between(self.x, low, high, color=style["color"], **BAND)
-        ax.plot(self.x, self.draws.mean(axis=0), **style)
+        for k, draws in enumerate(np.reshape(self.draws, (-1, *np.shape(self.draws)[-2:]))):
+            style = line_style(k) | ({"label": self.levels[k]} if self.levels else {})
+            low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+            ax.fill_between(self.x, low, high, color=style["color"], **BAND)
+            ax.plot(self.x, draws.mean(axis=0), **style)
+        legend(ax, len(self.levels))
         ax.set_xlabel(self.column.partition(" | ")[0])  # one curve per level: the axis is the column's
         ax.set_ylabel(f"effect of {self.column} (mean and 90 % band)")
         return self

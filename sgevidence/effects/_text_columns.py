@@ -166,7 +166,8 @@ def ordered_levels_in(X: Any, name: Any) -> list[Any]:
     if declared is not None or not all(isinstance(one, Number) for one in numbers):
         raise ValueError(
             f"column {name!r} has levels whose order is not known: give Monotone({name!r}, categories="
-            "[lowest, ..., highest]), or an ordered categorical column"
+            f"[lowest, ..., highest]) in terms=, or an ordered categorical column, X[{name!r}] = "
+            f"pandas.Categorical(X[{name!r}], [lowest, ..., highest], ordered=True)"
         )
     return sorted(set(numbers))
 

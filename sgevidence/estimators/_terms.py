@@ -64,7 +64,12 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
             raise TypeError("formula= names columns: give a data frame")
         if reset:
             model._formula = formula_of(model, X)
-        used = [name for name in model._formula.columns if name in column_names(X)]
+        used, known = list(model._formula.columns), column_names(X)
+        if lost := [name for name in used if name not in known]:
+            raise ValueError(
+                f"X has no column {', '.join(map(repr, lost))}, which formula={model.formula!r} names: its "
+                f"columns are {known[:20]}"
+            )
         X = X.select(used) if hasattr(X, "column_names") else X[used]  # of pyarrow
         terms, columns = model._formula.terms, list(model._formula.linear)
     validate_data(model, X, reset=reset, skip_check_array=True)

@@ -15,6 +15,7 @@ part without a lock is one that nobody will finish, and the next call removes it
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import importlib
 import io
@@ -393,6 +394,8 @@ def _locked_part(path: Path) -> tuple[Path, BinaryIO]:
 
     Whoever may not read the file at ``path`` may not read the new one, either.
     """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save into", str(path.parent))
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     while True:
         part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:DIGITS_OF_PART]}.part")

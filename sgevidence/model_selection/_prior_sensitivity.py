@@ -29,7 +29,7 @@ from ..answers import pareto_k
 from ..effects import Factor, Interaction
 from ..estimators import CONFLICT, EvidenceEstimator, scalar_names
 from ..exceptions import warn_caller
-from ..tables import LINE_WIDTH, Table
+from ..tables import LINE_WIDTH, Table, with_errors
 from ._candidates import last_step
 
 #: Parameters that are prior scales, and the power of the factor in each: variances are squares.
@@ -287,9 +287,9 @@ class SensitivityTable(Table):
 
     def __repr__(self) -> str:
         shown = {
-            "log evidence ± error": [
-                f"{z:.2f} ± {s:.2f}" for z, s in zip(self["log_evidence"], self["log_evidence_std"])
-            ],
+            "log evidence ± error": with_errors(
+                np.asarray(self["log_evidence"]), np.asarray(self["log_evidence_std"])
+            ),
             "difference": [f"{d:+.2f}" for d in self["difference"]],
         }
         for name in self.columns[len(EVIDENCE) :]:
@@ -370,7 +370,10 @@ def prior_sensitivity(estimator, X, y=None, *, factor=3.0, **fit_params) -> Sens
     if isinstance(estimator, Pipeline):
         X, estimator = clone(estimator[:-1]).fit_transform(X, y), estimator[-1]
     if not isinstance(estimator, EvidenceEstimator):
-        raise TypeError(f"{type(estimator).__name__} is no estimator of this library")
+        raise TypeError(
+            f"{type(estimator).__name__} is no model of this library: give one model, as best_estimator_ "
+            "of a search"
+        )
     targets = () if y is None else (y,)
     first = clone(estimator).fit(X, *targets, **fit_params)
     scales, fixed = prior_scales(estimator, first)

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..particles import log_sum_exp
+from ..tables import with_errors
 from ._candidates import candidate, check_comparable
 
 #: Upper limits of 2 log B (nats) and their words, Kass and Raftery (1995), Section 3.2.
@@ -47,10 +48,13 @@ WORDS_OF_EVIDENCE = (
 
 
 class LogBayesFactor(NamedTuple):
-    """A log Bayes factor and its standard error, nats."""
+    """A log Bayes factor and its standard error, nats; prints ``1.76 ± 0.02 nats``."""
 
     value: float
     std: float
+
+    def __repr__(self) -> str:
+        return f"log Bayes factor {with_errors(np.array([self.value]), np.array([self.std]))[0]} nats"
 
 
 #: Draws of the evidences: the 5 % quantile is then known to 0.2 percentage points of its level.

@@ -32,21 +32,21 @@ class Detection(NamedTuple):
 
     Parameters
     ----------
-    row : int
+    declared_row : int
         Index of the row at which it was declared, counted from 0 over the whole stream.
-    place : int
+    change_row : int
         Index of the first row of the new segment: where the change happened.
     probability : float
-        Posterior probability, at ``row``, of a change since the last declared one.
+        Posterior probability, at ``declared_row``, of a change since the last declared one.
     log_bayes_factor : float
         Log Bayes factor of "a change since" against "none", in nats: the log posterior odds less the log
         prior odds.
     time : object, default=None
-        Index entry of the row at ``place``, such as a date, where the rows came with an index.
+        Index entry of the row ``change_row``, such as a date, where the rows came with an index.
     """
 
-    row: int
-    place: int
+    declared_row: int
+    change_row: int
     probability: float
     log_bayes_factor: float
     time: Any = None

@@ -168,7 +168,7 @@ class ChunkWatch:
             else:
                 found.append(placed)
         if found and self.forget:
-            kept = [run for run in self.runs if run.start >= found[-1].place]
+            kept = [run for run in self.runs if run.start >= found[-1].change_row]
             total = np.logaddexp.reduce([run.log_weight for run in kept])
             self.runs = [replace(run, log_weight=run.log_weight - total) for run in kept]
         return Watched(np.array([log_z]), p, found)
@@ -262,7 +262,7 @@ class ChunkWatch:
         Or if its row may be that of the last change, up to the boundary.  Once the rows before the run are no
         longer stored, it keeps its place.
         """
-        found = next(run for run in self.runs if run.start == detection.place)
+        found = next(run for run in self.runs if run.start == detection.change_row)
         if found.rival is None:
             return detection
         stored = self.stored
@@ -304,7 +304,7 @@ class ChunkWatch:
         self.alarm.boundary = max(self.alarm.boundary, latest)
         later = self.alarm.boundary + 1  # which runs have to be better than this one from now on
         self.runs = [replace(run, rival=found.estimator) if run.start >= later else run for run in self.runs]
-        return detection._replace(place=place)
+        return detection._replace(change_row=place)
 
 
 def _together(chunks: list[Chunk]) -> tuple[np.ndarray, np.ndarray | None]:

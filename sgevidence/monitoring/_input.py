@@ -39,6 +39,29 @@ def as_table(X: Any, y: Any = None) -> Any:
     return np.asarray(X).reshape(-1, 1)
 
 
+#: Rows from which a column of whole numbers that rise at each row counts the rows: ten values that do not
+#: know their order rise throughout once in 10! ≈ 4 · 10⁶.
+MIN_COUNTED_ROWS = 10
+
+
+def refuse_counters(X: Any) -> None:
+    """ValueError for a column of a frame, beside others, that counts the rows, as a column of years does.
+
+    Its numbers are whole and rise at each row, mostly by one.
+    """
+    names = [] if getattr(X, "ndim", 1) != 2 else list(getattr(X, "columns", ()))
+    for name in names if len(names) > 1 and len(X) >= MIN_COUNTED_ROWS else ():
+        x = np.asarray(X[name])
+        if x.dtype.kind not in "fiu":
+            continue
+        steps = np.diff(x.astype(np.float64))
+        if np.all((steps >= 1) & (steps == np.floor(steps))) and np.median(steps) == 1 and x[0] % 1 == 0:
+            raise ValueError(
+                f"column {name!r} counts the rows, {x[0]:g}, {x[1]:g}, {x[2]:g}, …, and is no data: make "
+                f"it the index, X.set_index({name!r}), or leave it out"
+            )
+
+
 def as_numbers(X: Any) -> Any:
     """A list of numbers as an array; anything else as it is."""
     if type(X) not in (list, tuple):
@@ -79,7 +102,7 @@ def with_times(
 ) -> tuple[dict[int, Any], list[Detection]]:
     """Index entries by row, with those of the rows from ``first`` on, and detections with theirs."""
     times = times | ({} if index is None else dict(enumerate(index, start=first)))
-    return times, [found._replace(time=times.get(found.place)) for found in detections]
+    return times, [found._replace(time=times.get(found.change_row)) for found in detections]
 
 
 def _with(state: dict[str, Any], form: Any) -> dict[str, Any]:
@@ -90,7 +113,7 @@ def _with(state: dict[str, Any], form: Any) -> dict[str, Any]:
     return state | {
         "_times": {row: form(time) for row, time in state["_times"].items()},
         "detections_": detections,
-        "change_times_": [d.place if d.time is None else d.time for d in detections],
+        "change_times_": [d.change_row if d.time is None else d.time for d in detections],
     }
 
 

@@ -22,7 +22,16 @@ from ..exceptions import warn_caller
 from ..rows import cells_named, last_time, refuse_unreadable, validated
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes, watches_by_estimator
-from ._input import TimesInState, as_numbers, as_row, as_table, index_of, refuse_model, with_times
+from ._input import (
+    TimesInState,
+    as_numbers,
+    as_row,
+    as_table,
+    index_of,
+    refuse_counters,
+    refuse_model,
+    with_times,
+)
 from ._series import SeriesSegment
 from ._watch import Record, RowWatch, Watched
 
@@ -55,7 +64,10 @@ class SkippedRows(NamedTuple):
     def placed(self, detections: list[Detection]) -> list[Detection]:
         """Detections with rows and places as in the stream."""
         return [
-            one._replace(row=int(self.in_stream(one.row)), place=int(self.in_stream(one.place)))
+            one._replace(
+                declared_row=int(self.in_stream(one.declared_row)),
+                change_row=int(self.in_stream(one.change_row)),
+            )
             for one in detections
         ]
 
@@ -118,7 +130,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     change_times_ : list
         Index entries of these rows, such as dates, where X came with a pandas index; else their numbers.
     detections_ : list of Detection
-        ``row`` at which it was declared, ``place``, ``probability``, ``log_bayes_factor`` (nats).
+        ``declared_row``, ``change_row``, ``probability``, ``log_bayes_factor`` (nats).
     drift_detected, warning_detected : bool
         Did the last update declare a change; is one more probable than not, and not declared?  As in river.
     run_length_posterior_ : dict of str to ndarray
@@ -187,7 +199,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     ...     monitor = monitor.partial_fit([[x]])
     ...     if monitor.drift_detected:
     ...         found = monitor.detections_[-1]
-    ...         print(f"at row {found.row}: a change at row {found.place}")
+    ...         print(f"at row {found.declared_row}: a change at row {found.change_row}")
     at row 301: a change at row 300
     """
 
@@ -239,7 +251,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         Raises
         ------
         ValueError
-            On bad input, or a row too far out for floating point; nothing has changed then.
+            On bad input, a column that counts ten rows or more, as one of years does, which belongs into the
+            index, or a row too far out for floating point; nothing has changed then.
         """
         return self._absorb(X, y, reset=True)
 
@@ -269,6 +282,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             X = as_numbers(X)  # nan in an array is a missing cell, and None or pandas.NA a fault
             refuse_unreadable(X=X, y=y)
             self._last_time = last_time(None if reset else getattr(self, "_last_time", None), X=X, y=y)
+            if reset and y is None:
+                refuse_counters(X)
             index = index_of(X)
             X, y = self._validate(as_table(X, y), y, watch, reset)
             if isinstance(watch, ChunkWatch) and reset:
@@ -334,8 +349,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         self._watch, self._skipped = watch, skipped.at
         old = [] if reset else self.detections_
         self.detections_ = [*old, *found.detections]
-        self.change_points_ = np.array([d.place for d in self.detections_], dtype=np.int64)
-        self.change_times_ = [d.place if d.time is None else d.time for d in self.detections_]
+        self.change_points_ = np.array([d.change_row for d in self.detections_], dtype=np.int64)
+        self.change_times_ = [d.change_row if d.time is None else d.time for d in self.detections_]
         self._detected_now = bool(found.detections)
         self.log_predictive_ = found.log_predictive
         self.change_probability_ = found.change_probability

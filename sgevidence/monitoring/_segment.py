@@ -28,7 +28,7 @@ from ._counts import DISPERSED_SIZES, CountSegment
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
 from ._filter import RunFilter, SegmentModel
-from ._input import as_table, index_of, refuse_model
+from ._input import as_table, index_of, refuse_counters, refuse_model
 from ._series import SeriesSegment
 
 
@@ -129,7 +129,8 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     TypeError
         If a model is in the place of y.
     ValueError
-        On bad input, times out of order, and for a model without a closed form.
+        On bad input, times out of order, a column that counts the rows, as one of years does, which belongs
+        into the index, and for a model without a closed form.
 
     Warns
     -----
@@ -155,6 +156,8 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     last_time(None, X=X, y=y)
     if model is not None and watches_by_estimator(model):
         raise ValueError(f"segment needs a segment model in closed form, got {type(model).__name__}")
+    if y is None:
+        refuse_counters(X)
     index, X = index_of(X), as_table(X, y)
     n_rows, needs_y = len(X), model is not None and model.needs_y
     with cells_named(takes_missing=True, X=X, y=y if needs_y else None):

@@ -175,13 +175,13 @@ class RowWatch:
         old = self.filter.log_weight[: self.filter.count].copy()
         block, first = self.filter.absorb(X, y), self.filter.n_seen - len(X)
         p, found = self.alarm.check(self.filter.start[: self.filter.count], block.weight, first)
-        n = found[0].row - first + 1 if found else len(X)
+        n = found[0].declared_row - first + 1 if found else len(X)
         if before is not None and n < len(X):  # the rows after it are to be seen without the past
             self.filter, self.alarm = before
             return self._block(X[:n], None if y is None else y[:n])
         self._look_at_predictions(old, block, first)
         if found and self.forget:
-            self.filter.condition(self.filter.start[: self.filter.count] >= found[0].place)
+            self.filter.condition(self.filter.start[: self.filter.count] >= found[0].change_row)
         self.filter.prune()
         return Watched(block.log_predictive, p, found)
 

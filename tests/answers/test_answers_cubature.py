@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -153,27 +152,6 @@ def test_boxes_decline_what_they_cannot_hold(d, log_likelihood):
     with np.errstate(all="ignore"):
         found = cubature_answer(Normals(d, log_likelihood), NOTHING, np.random.default_rng(0), 100)
         assert isinstance(found, Declined)
-
-
-@pytest.mark.parametrize(
-    "function, right, wrong, case",
-    [
-        ("climbed", "starts[np.argsort(...)][:MAX_CLIMBS]", "starts[np.argsort(...)][:0]", "two spikes"),
-        ("_principal_axes", "np.linalg.eigh(covariance)[1]", "2.0 * np.linalg.eigh(covariance)[1]", "ridge"),
-        ("_draws", "np.maximum(value, 0.0)[:, None]", "1.0", "moments"),
-    ],
-)
-def test_power(monkeypatch, function, right, wrong, case):
-    monkeypatch.setattr(cubature, function, broken(getattr(cubature, function), right, wrong))
-    with pytest.raises(AssertionError):
-        test_draws_have_the_moments_of_the_posterior("plane") if case == "moments" else check(case)
-
-
-def test_a_box_in_other_units_is_caught(monkeypatch):
-    mutant = broken(Boxes.integrals, "volume * (f @ rules.high)", "f @ rules.high")
-    monkeypatch.setattr(Boxes, "integrals", mutant)
-    with pytest.raises(AssertionError):
-        check("far out")  # where boxes are no unit wide
 
 
 def test_priors_by_name_of_few_parameters_are_asked():

@@ -95,12 +95,6 @@ def test_a_mirror_image_has_as_much_and_a_relabelling_nothing_more():
     assert np.max(np.abs([gain_of_the_mirror_image(seed) for seed in range(2)])) < 4.5
 
 
-def test_a_share_that_is_forgotten_is_seen(monkeypatch):
-    log_density = broken(_folded_modes.AroundModes.log_density, "np.log(self.share[j])", "0.0")
-    monkeypatch.setattr(_folded_modes.AroundModes, "log_density", log_density)
-    assert abs(gain_of_the_mirror_image(0)) > 4.5
-
-
 def test_components_that_are_too_many_are_refused_in_words():
     rng = np.random.default_rng(5)
     model, rows = MixtureModel(2, 1), Rows.of(rng.standard_normal((3000, 1)))

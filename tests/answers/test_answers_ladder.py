@@ -41,9 +41,9 @@ def over_q(problem, d):
     return log_p
 
 
-def z(problem, d, seed, n_chains=400, climber=climb):
+def z(problem, d, seed, n_chains=400):
     rng = np.random.default_rng(seed)
-    found = climber(over_q(problem, d), start(problem, d, rng), n_chains, rng)
+    found = climb(over_q(problem, d), start(problem, d, rng), n_chains, rng)
     return None if found is None else (found.log_ratio - problem.log_mass) / found.std
 
 
@@ -75,18 +75,3 @@ def test_chains_that_do_not_move_are_not_believed(monkeypatch):
     slow = broken(_ladder.settled_chains, "log_eps + info.acceptance - ACCEPTANCE", "-6.0")
     monkeypatch.setattr(_ladder, "settled_chains", slow)
     assert z(problem, 4, 5) is None
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("log_ratio += found.log_Z", "log_ratio -= found.log_Z"),
-        ("gap * rungs[j + 1].u", "gap * (rungs[j + 1].u + 0.5)"),
-    ],
-    ids=["sign", "another constant"],
-)
-def test_a_mistake_is_seen(monkeypatch, right, wrong):
-    problem = LogGammas(3.0, 20)
-    monkeypatch.setattr(_ladder, "_summed", broken(_ladder._summed, right, wrong))
-    found = [z(problem, 20, seed) for seed in range(3)]
-    assert any(one is None or abs(one) > 5.0 for one in found)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -127,13 +126,6 @@ def test_two_groups_of_rows_are_answered_from_both_or_not_at_all():
     check_two_groups()
 
 
-def test_one_of_several_modes_is_seen(monkeypatch):
-    modes_of = broken(_one_mode.modes_of, "distance**2 * len(a)", "np.inf")
-    monkeypatch.setattr(_one_mode, "modes_of", modes_of)
-    with pytest.raises(AssertionError):
-        check_two_groups()
-
-
 @pytest.mark.slow
 def test_fits_of_a_few_rows_find_groups_more_often_than_the_prior():
     """Two planes in four columns, the first of 28 rows of 44."""
@@ -151,7 +143,7 @@ def test_fits_of_a_few_rows_find_groups_more_often_than_the_prior():
     assert found[0] > 2 * found[1] > 0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_a_posterior_that_is_far_from_its_mode_is_covered(seed):
     """Three rows, whose noise and degrees of freedom have long tails, by quadrature."""
     x, y = np.array([[1.0], [-0.5], [2.0]]), np.array([0.9, -0.6, 1.9])

@@ -101,21 +101,14 @@ def test_a_gaussian_is_known_from_a_mixture_of_two(rng):
     assert abs(draws.log_Z) < 1e-6 and draws.std < 1e-6
 
 
-def errors_of_many_controls():
+def test_impossible_draws_are_no_answer(rng):
+    modes = [(np.zeros(2), np.eye(2))]
+    assert adapted_draws(lambda t: np.full(len(t), -np.inf), modes, np.ones(1), 100, rng) is None
+
+
+def test_errors_of_many_controls_are_true():
     """Errors of means in error bars where as many control variates as 40 say nothing of 160 values."""
     rng = np.random.default_rng(0)
     found = [controlled_mean(rng.standard_normal(160), rng.standard_normal((160, 40))) for _ in range(400)]
     mean, std = np.array(found).T
-    return np.sqrt(np.mean((mean / std) ** 2))
-
-
-def test_coefficients_are_fitted_to_other_pairs(monkeypatch):
-    assert 0.9 < errors_of_many_controls() < 1.12
-    mutant = broken(controlled_mean, "products - part.T @ part", "products")
-    monkeypatch.setitem(globals(), "controlled_mean", mutant)
-    assert not 0.9 < errors_of_many_controls() < 1.12
-
-
-def test_impossible_draws_are_no_answer(rng):
-    modes = [(np.zeros(2), np.eye(2))]
-    assert adapted_draws(lambda t: np.full(len(t), -np.inf), modes, np.ones(1), 100, rng) is None
+    assert 0.9 < np.sqrt(np.mean((mean / std) ** 2)) < 1.12

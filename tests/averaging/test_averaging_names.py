@@ -1,6 +1,7 @@
 """The averager takes models as ``compare`` does: a dict, a list, or pairs of names and models."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -49,3 +50,15 @@ def test_parameters_of_the_models_are_reached_by_name(form):
 def test_other_things_are_refused(wrong):
     with pytest.raises(ValueError, match="a dict of estimators by name, a list of them"):
         EvidenceModelAverager(wrong).fit(X, y)
+
+
+def test_the_summary_has_the_parameters_of_the_summary_of_a_model(rng):
+    """Effects of factors stood there as fixed_effects[0], in another coding."""
+    pytest.importorskip("formulae")
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=60), "y": rng.normal(size=60), "g": np.resize(list("abc"), 60)}
+    )
+    models = {name: BayesianLinearRegression(formula=f"y ~ {name} + g") for name in ("1", "x")}
+    averager = EvidenceModelAverager(models, random_state=0).fit(frame)
+    own = averager.named_estimators_["x"].summary()
+    assert list(averager.summary().parameters.index) == list(own.index)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence.bridging import bridge_evidence, from_bridgestan
 
@@ -61,18 +60,6 @@ def test_draws_of_arviz(draws):
     xarray = pytest.importorskip("xarray")
     m = (("draw", "chain", "k"), draws[..., 1:].transpose(1, 0, 2))
     check_evidence(xarray.Dataset({"m": m, "s": (("chain", "draw"), draws[..., 0])}))
-
-
-@pytest.mark.parametrize(
-    "right, wrong", [("propto=False", "propto=True"), ("jacobian=True", "jacobian=False")]
-)
-def test_a_density_without_constants_or_jacobian_is_seen(right, wrong, draws, tmp_path, monkeypatch):
-    call = "model.log_density(np.ascontiguousarray(theta), propto=False, jacobian=True)"
-    monkeypatch.setitem(
-        globals(), "from_bridgestan", broken(from_bridgestan, call, call.replace(right, wrong))
-    )
-    with pytest.raises(AssertionError):
-        check_evidence(files(draws, tmp_path))
 
 
 def test_what_is_refused(draws, tmp_path):

@@ -143,7 +143,7 @@ def test_watch_declares_what_the_monitor_does(run, rng):
         monitor.partial_fit([[v]])
     out = run("watch", "-", text=text)
     assert out.exit_code == 0, out.output
-    assert [f"a change at row {d.place}," in out.stdout for d in monitor.detections_] == [True]
+    assert [f"a change at row {d.change_row}," in out.stdout for d in monitor.detections_] == [True]
     (found,) = map(json.loads, run("watch", "--json", text=text).stdout.splitlines())
     assert found == monitor.detections_[0]._asdict()
 
@@ -161,10 +161,10 @@ def test_a_change_is_named_by_its_year_or_date(run, rng, head, line, place, at):
     x = np.r_[rng.normal(0, 1, 40), rng.normal(12, 1, 20)]
     text = head + "".join(line.format(year=2000 + k, x=v) + "\n" for k, v in enumerate(x))
     (found,) = EvidenceMonitor().fit(x).detections_
-    assert found.place == 40  # and row 40 is of the year 2040, whenever the change was declared
+    assert found.change_row == 40  # and row 40 is of the year 2040, whenever the change was declared
     out = run("watch", text=text)
     assert out.exit_code == 0 and "says when a row was" in out.stderr, out.stderr
-    when = str(at).replace("2047", str(2000 + found.row))
+    when = str(at).replace("2047", str(2000 + found.declared_row))
     assert out.stdout.startswith(f"{when}: a change at {place}, probability {found.probability:.3f}, ")
     assert json.loads(run("watch", "--json", text=text).stdout)["time"] == str(place)
 
@@ -182,8 +182,9 @@ def test_help_does_not_wait_for_scikit_learn():
         "import sys; from sgevidence.cli._app import app; app(['--help'], standalone_mode=False); "
         "assert not {'sklearn', 'scipy', 'pandas', 'numpy', 'matplotlib'} & set(sys.modules)"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert out.returncode == 0 and "compare" in out.stdout, out.stderr
+    for words in (["-c", code], ["-m", "sgevidence", "--help"]):
+        out = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+        assert out.returncode == 0 and "compare" in out.stdout, out.stderr
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_cases import data, estimator
 from sklearn.compose import ColumnTransformer
@@ -446,3 +447,17 @@ def test_observed_statistics_are_drawn_among_those_replicated():
     assert near.get_marker() == "o" and near.get_color() == COLORS[0]
     assert near.get_xdata()[0] == pytest.approx((y.var() - middle[1]) / ((high - low)[1] / 2))
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["mean", "variance"]
+
+
+def test_curves_of_all_levels_stand_in_one_picture(rng):
+    pytest.importorskip("formulae")
+    x, g = rng.uniform(0, 3, 120), np.resize(list("ab"), 120)
+    frame = pd.DataFrame({"x": x, "g": g, "y": np.sin(x) * (g == "a") + 0.1 * rng.normal(size=120)})
+    model = BayesianLinearRegression(formula="y ~ s(x, by=g)", random_state=0).fit(frame)
+    display = SmoothDisplay.from_estimator(model)
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["a", "b"]
+    assert (display.column, display.levels) == ("x", ["a", "b"]) and len(display.ax_.lines) == 2
+    for level, draws in zip("ab", display.draws):
+        one = SmoothDisplay.from_estimator(model, column=f"x | {level}")
+        assert np.array_equal(one.draws, draws) and one.ax_.get_legend() is None
+    assert np.array_equal(SmoothDisplay.from_estimator(model, column="x").draws, display.draws)

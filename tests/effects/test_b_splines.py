@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from mutants import broken
 from scipy.interpolate import BSpline as Piecewise
 from sklearn.preprocessing import SplineTransformer
 
@@ -20,7 +19,6 @@ from sgevidence import (
     save,
 )
 from sgevidence.displays import SmoothDisplay
-from sgevidence.effects import _curves
 from sgevidence.effects._curves import Splines
 
 
@@ -54,17 +52,6 @@ def test_the_evidence_is_that_of_a_dense_covariance(frame, df, degree, scale):
     model = BayesianLinearRegression(terms=[term], noise_std=0.5).fit(frame[["x"]], frame["y"])
     known = by_hand(frame, df, degree, scale)
     assert model.log_evidence_ == pytest.approx(known, abs=1e-6)
-
-
-def test_a_prior_of_the_wrong_size_is_found(frame, monkeypatch):
-    mutant = broken(
-        _curves.FixedCurve.of.__func__,
-        "np.sum(share @ (Z - share @ Z) ** 2)",
-        "np.mean(share @ (Z - share @ Z) ** 2)",
-    )
-    monkeypatch.setattr(_curves.FixedCurve, "of", classmethod(mutant))
-    with pytest.raises(AssertionError):
-        test_the_evidence_is_that_of_a_dense_covariance(frame, 6, 3, 1.0)
 
 
 def test_a_polynomial_is_its_powers(frame):

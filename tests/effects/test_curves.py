@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from effects_by_hand import gaussian_by_hand
-from mutants import broken
 from scipy.interpolate import BSpline as Piecewise
 from scipy.interpolate import CubicSpline
 
@@ -18,7 +17,7 @@ from sgevidence import (
     sub_formulas,
 )
 from sgevidence.displays import SmoothDisplay
-from sgevidence.effects import Cycle, _coding
+from sgevidence.effects import Cycle
 from sgevidence.effects._curves import Curve
 from sgevidence.exceptions import EvidenceWarning
 from sgevidence.history import Rows
@@ -69,19 +68,6 @@ def signed_curves(signs):
     return frame.assign(y=sign * np.sin(2 * frame["x"]) + 0.4 * rng.standard_normal(150))
 
 
-def test_curves_of_levels_that_are_one_curve_would_be_seen(monkeypatch):
-    """Every level has its own effects in the covariances by hand, whatever the layout has."""
-    frame = signed_curves([1.0, -1.0, 0.0])
-    right = fit("y ~ s(x, by=g, k=6)", frame).log_evidence_
-    wrong = broken(
-        _coding.Coding.encoded,
-        "0.0 * one if term.by is None else X[:, self.columns.place(term.by), None]",
-        "0.0 * one",
-    )
-    monkeypatch.setattr(_coding.Coding, "encoded", wrong)
-    assert abs(fit("y ~ s(x, by=g, k=6)", frame).log_evidence_ - right) > 5
-
-
 @pytest.mark.slow
 def test_levels_with_the_same_curve_have_more_evidence_for_one_curve():
     one, three = signed_curves([1.0, 1.0, 1.0]), signed_curves([1.0, -1.0, 0.0])
@@ -106,12 +92,6 @@ def check_cycle():
 
 def test_a_cyclic_curve_is_a_periodic_smoothing_spline():
     check_cycle()
-
-
-def test_harmonics_of_another_size_would_be_seen(monkeypatch):
-    monkeypatch.setattr(Cycle, "columns", broken(Cycle.columns, "h ** -2.0", "h ** -1.0"))
-    with pytest.raises(AssertionError):
-        check_cycle()
 
 
 @pytest.mark.parametrize(

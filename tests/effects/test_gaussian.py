@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 from effects_by_hand import gaussian_by_hand, simulated
-from mutants import broken
 from scipy.stats import invgamma, norm
 
 from sgevidence.effects import Block, EffectsModel, Layout
-from sgevidence.effects._closed_form import GaussianPosterior
-from sgevidence.exceptions import DivergenceError
 from sgevidence.history import Rows
 from sgevidence.models import Gaussian, RootInverseGamma
 
@@ -46,16 +43,6 @@ def check_a_level_a_row(n, n_twice, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_levels_of_one_row_each(n, n_twice, seed):
     check_a_level_a_row(n, n_twice, seed)
-
-
-def test_a_noise_that_rounding_makes_up_is_seen(monkeypatch):
-    """Far out in the prior of σ there are no digits left, and what stands there must not count."""
-    wrong = broken(GaussianPosterior._log_p, "np.where(has_digits, found.log_p, -np.inf)", "found.log_p")
-    monkeypatch.setattr(GaussianPosterior, "_log_p", wrong)
-    with pytest.raises((AssertionError, ArithmeticError, DivergenceError, RuntimeWarning)):
-        for seed in range(3):
-            check_a_level_a_row(25, 1, seed)
-            check_a_level_a_row(12, 0, seed)
 
 
 @pytest.mark.slow
@@ -139,11 +126,11 @@ def test_a_level_without_rows_changes_nothing():
     assert evidence_of(wider, rows) == pytest.approx(evidence_of(model, rows), abs=1e-9)
 
 
-def check_noise_prior(logpdf=RootInverseGamma.logpdf):
+def check_noise_prior():
     """Density and quantiles of σ, whose square has scipy's inverse gamma distribution."""
     prior, sigma = RootInverseGamma(2.5, 0.7), np.geomspace(0.05, 20.0, 50)
     expected = invgamma.logpdf(sigma**2, 2.5, scale=0.7) + np.log(2 * sigma)
-    np.testing.assert_allclose(logpdf(prior, sigma), expected, atol=1e-10)
+    np.testing.assert_allclose(RootInverseGamma.logpdf(prior, sigma), expected, atol=1e-10)
     z = np.linspace(-5, 5, 21)
     quantiles = invgamma.ppf(norm.cdf(z), 2.5, scale=0.7)
     np.testing.assert_allclose(prior.from_normal(z) ** 2, quantiles, rtol=1e-6)
@@ -151,9 +138,3 @@ def check_noise_prior(logpdf=RootInverseGamma.logpdf):
 
 def test_the_prior_of_the_noise_is_that_of_its_square():
     check_noise_prior()
-
-
-@pytest.mark.parametrize("right, wrong", [("2 / value", "1 / value"), ("self.a * log_variance", "0.0")])
-def test_another_density_of_the_noise_is_seen(right, wrong):
-    with pytest.raises(AssertionError):
-        check_noise_prior(broken(RootInverseGamma.logpdf, right, wrong))

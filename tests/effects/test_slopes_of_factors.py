@@ -4,12 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from effects_by_hand import half_t, over_prior
-from mutants import broken
 from scipy.special import expit, logsumexp, roots_hermitenorm
 from scipy.stats import norm
 
 from sgevidence import BayesianGLM, BayesianLinearRegression, Factor, Group, Interaction
-from sgevidence.effects import _layout
 
 pytest.importorskip("formulae")
 K = 3
@@ -220,10 +218,3 @@ def test_what_has_no_meaning_is_refused(right, words):
     frame = rows().assign(h=lambda f: f["c"])
     with pytest.raises(ValueError, match=words):
         BayesianLinearRegression(formula=f"y ~ {right}").fit(frame)
-
-
-def test_correlated_contrasts_are_noticed(monkeypatch):
-    wrong = broken(_layout.Block.correlation_factor, "np.zeros((len(z), known))", "np.ones((len(z), known))")
-    monkeypatch.setattr(_layout.Block, "correlation_factor", wrong)
-    with pytest.raises(AssertionError):
-        test_gaussian_y_against_dense_covariances(True)

@@ -71,3 +71,19 @@ def test_rows_that_are_no_frame(frame):
         BayesianLinearRegression(formula="y ~ x").fit(frame.to_numpy())
     with pytest.raises(ValueError, match=r"lengths="):
         BayesianHMM(2).fit([np.zeros((5, 1)), np.ones((8, 1))])
+
+
+@pytest.mark.parametrize("given, lost", [(["a"], "'b'"), (["other"], "'a', 'b'"), ([], "'a', 'b'")])
+def test_predictions_name_the_columns_that_a_frame_lacks(given, lost, rng):
+    frame = pd.DataFrame(rng.normal(size=(20, 4)), columns=["a", "b", "other", "y"])
+    model = BayesianLinearRegression(formula="y ~ a + b").fit(frame)
+    calls = (model.predict, lambda X: model.score(X, frame["y"]), model.variance_shares)
+    for call in calls:
+        with pytest.raises(ValueError, match=f"X has no column {lost}, which formula='y ~ a"):
+            call(frame[given])
+
+
+def test_a_formula_without_its_left_side_lacks_a_response(rng):
+    frame = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "y"])
+    with pytest.raises(ValueError, match=r"'~ a' has no response: write y ~ "):
+        BayesianLinearRegression(formula="~ a").fit(frame)

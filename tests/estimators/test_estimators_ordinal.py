@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy import stats
 from scipy.special import expit, logsumexp
 from sklearn.base import is_classifier
@@ -10,7 +9,6 @@ from sklearn.utils import estimator_checks
 
 from sgevidence import SGAIS, BayesianGLM, Group
 from sgevidence.models import GLMModel, Ordinal
-from sgevidence.models import Ordinal as Family
 from sgevidence.samplers import Laplace
 
 RNG = np.random.default_rng(4)
@@ -55,12 +53,6 @@ def check_evidence():
 
 def test_evidence_of_four_levels():
     check_evidence()
-
-
-def test_another_prior_of_the_thresholds_is_seen(monkeypatch):
-    monkeypatch.setattr(Family, "own_of", broken(Family.own_of, "self.n_own - k", "1"))
-    with pytest.raises(AssertionError):
-        check_evidence()
 
 
 def test_two_levels_are_a_logistic_regression():

@@ -188,10 +188,10 @@ def test_second_order_is_exact_for_the_linear_model(rng):
 # ----------------------------------------------------------------------------- re-anchoring
 
 
-def check_moved_exact(model, rng, moved=Anchor.moved):
+def check_moved_exact(model, rng):
     """With all rows in the sample the sums at the new point are those of a pass over the rows."""
     rows, (a, b) = data(model, 40, rng), model.sample_prior(rng, 2)
-    sums, direct = moved(Anchor.of(model, a, rows), model, b, rows), Anchor.of(model, b, rows)
+    sums, direct = Anchor.moved(Anchor.of(model, a, rows), model, b, rows), Anchor.of(model, b, rows)
     scale = np.abs(direct.H).max() + np.abs(direct.G).max()
     np.testing.assert_array_equal(sums.a, b)
     for one, other in zip(sums[1:4], direct[1:4]):
@@ -212,14 +212,14 @@ def test_moved_is_exact_for_the_linear_model_from_any_sample(rng):
     np.testing.assert_allclose(moved.H, direct.H, rtol=1e-5, atol=1e-4)
 
 
-def check_moved_orders(model, rng, moved=Anchor.moved):
+def check_moved_orders(model, rng):
     """Errors of S, G, H are of third, second, first order in Δ: half the step leaves an eighth, and so on."""
     rows = data(model, 60, rng)
     sample = rows[:20].scaled(rows.total_weight / rows[:20].total_weight)
     here = Anchor.of(model, 0.3 * model.sample_prior(rng, 1)[0], rows)
 
     def errors(step):
-        sums, direct = moved(here, model, here.a + step, sample), Anchor.of(model, here.a + step, rows)
+        sums, direct = Anchor.moved(here, model, here.a + step, sample), Anchor.of(model, here.a + step, rows)
         return [np.linalg.norm(one - other) for one, other in zip(sums[1:4], direct[1:4])]
 
     steps = rng.normal(size=(20, model.n_params))
@@ -232,24 +232,3 @@ def check_moved_orders(model, rng, moved=Anchor.moved):
 @pytest.mark.parametrize("model", [MODELS["softmax"], MODELS["mixture"]], ids=["softmax", "mixture"])
 def test_error_of_moved_shrinks_with_the_step(rng, model):
     check_moved_orders(model, rng)
-
-
-@pytest.mark.parametrize(
-    "check, right, wrong",
-    [
-        (
-            check_moved_orders,
-            "there.S + rest.S + rest.G @ delta - 0.5 * delta @ rest.H @ delta",
-            "there.S + rest.S + rest.G @ delta",
-        ),
-        (check_moved_orders, "there.G + rest.G - rest.H @ delta", "there.G + rest.G"),
-        (check_moved_exact, "there.H + rest.H", "self.H"),
-        (check_moved_exact, "there.S + rest.S", "self.S"),
-        (check_moved_orders, "rest.G @ delta", "-rest.G @ delta"),
-        (check_moved_orders, "self.plus(here, -1.0)", "self.plus(here, -0.9)"),
-    ],
-    ids=["S without H", "G without H", "H not moved", "S not moved", "sign of G", "sample not taken off"],
-)
-def test_broken_moves_of_the_anchor_are_caught(rng, check, right, wrong):
-    with pytest.raises(AssertionError, match=r"not exact|order of the error"):
-        check(MODELS["softmax"], rng, broken(Anchor.moved, right, wrong))

@@ -42,12 +42,12 @@ def mixture(rng):
     return influence_of(model, rows, np.array([0.0, 0.0, 4.0, 4.0, 0, 0, 0, 0, 0, 0]), rng), rows
 
 
-def check_remainder(rng, problem, remainder=Influence.remainder):
+def check_remainder(rng, problem):
     """Row by row what the anchor leaves of it, whose derivatives come from autograd."""
     influence, rows = problem(rng)
     model, a, theta = influence
     some = np.r_[: RARE + 1, len(rows) - 20 : len(rows)]
-    got, wanted = remainder(influence, rows.take(some)), []
+    got, wanted = influence.remainder(rows.take(some)), []
     for i in some:
         row = rows.take(np.array([i]))
         r = model.sum_log_likelihood(theta, row) - Anchor.of(model, a, row)(theta)
@@ -60,32 +60,14 @@ def test_what_a_row_leaves_beside_its_quadratic(rng, problem):
     check_remainder(rng, problem)
 
 
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        (
-            "self._log_likelihood(self.theta, rows) - here - slope",
-            "self._log_likelihood(self.theta, rows) - here - 0.9 * slope",
-        ),
-        ("0.5 * bend", "bend"),
-        ("rows.weight * np.sqrt(np.mean(r**2, axis=0))", "np.sqrt(np.mean(r**2, axis=0))"),
-        ("(2 * STEP_SHARE)", "STEP_SHARE"),
-        ("self._log_likelihood(self.theta, rows) - here", "self._log_likelihood(self.theta, rows)"),
-    ],
-)
-def test_broken_remainders_are_caught(rng, right, wrong):
-    with pytest.raises(AssertionError):
-        check_remainder(rng, softmax, broken(Influence.remainder, right, wrong))
-
-
-def check_quiet(rng, problem, outstanding=Influence.outstanding):
+def check_quiet(rng, problem):
     """The other rows add hardly anything, or are many alike; no rare row of large influence is among them.
 
     Hardly: rows that swing little are not looked at closely.
     """
     influence, rows = problem(rng)
     r = influence.remainder(rows)
-    chosen = outstanding(influence, rows, 200)
+    chosen = influence.outstanding(rows, 200)
     assert len(np.unique(chosen)) == len(chosen) and np.all(np.diff(chosen) > 0)
     left = np.delete(r, chosen) ** 2
     quiet = left.sum() * len(rows) / _influence.SAMPLED_ROWS < (2 * _influence.QUIET_STD_NATS) ** 2
@@ -101,48 +83,19 @@ def test_what_is_left_is_quiet(rng, problem):
     check_quiet(rng, problem)
 
 
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("np.negative(less, out=less)", "pass"),
-        ("order[: min(n_loud, most)]", "order[::-1][: min(n_loud, most)]"),
-    ],
-)
-def test_broken_choices_are_caught(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(_influence, "MIN_CLOSE_ROWS", 4)  # it shows where not all rows are looked at
-    with pytest.raises(AssertionError):
-        for _ in range(4):
-            check_quiet(rng, softmax, broken(Influence.outstanding, right, wrong))
-
-
-def check_loudest(rng, loudest=_influence.loudest):
+def check_loudest(rng):
     """Ten of two sizes over a thousand alike: these ten, unless all may stay or ten are enough to be seen."""
     r = rng.permutation(np.r_[np.full(5, 2.0), np.full(5, 1.0), np.full(1000, 0.01)])
-    order, n = loudest(r, 1e-9, 100.0)
+    order, n = _influence.loudest(r, 1e-9, 100.0)
     assert n == 10 and np.all(r[order[:5]] == 2.0) and np.all(r[order[5:10]] == 1.0)
-    assert loudest(r, 25.0 + 0.2, 100.0)[1] == 0 and loudest(r, 25.0, 100.0)[1] == 1
-    assert loudest(r, 5.2, 100.0)[1] == 5
-    assert loudest(r, 1e-9, 7.0)[1] == 0  # 25.1² / 85 = 7.4 rows make it
-    assert loudest(r, 0.0, np.inf)[1] == len(r) and loudest(r[:0], 0.0, 1.0)[1] == 0
+    assert _influence.loudest(r, 25.0 + 0.2, 100.0)[1] == 0 and _influence.loudest(r, 25.0, 100.0)[1] == 1
+    assert _influence.loudest(r, 5.2, 100.0)[1] == 5
+    assert _influence.loudest(r, 1e-9, 7.0)[1] == 0  # 25.1² / 85 = 7.4 rows make it
+    assert _influence.loudest(r, 0.0, np.inf)[1] == len(r) and _influence.loudest(r[:0], 0.0, 1.0)[1] == 0
 
 
 def test_how_many_are_loud(rng):
     check_loudest(rng)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("np.argsort(-r)", "np.argsort(r)"),
-        ("(left > allowed) & (left**2 < enough * fourth)", "left**2 < enough * fourth"),
-        ("left**2 < enough * fourth", "left < enough * fourth"),
-        ("(left > allowed) & (left**2 < enough * fourth)", "left > allowed"),
-        ("np.cumsum(s[::-1])[::-1]", "np.cumsum(s)"),
-    ],
-)
-def test_broken_counts_are_caught(rng, right, wrong):
-    with pytest.raises(AssertionError):
-        check_loudest(rng, broken(_influence.loudest, right, wrong))
 
 
 def test_at_most_so_many_the_loudest_first(rng):
@@ -262,11 +215,11 @@ def test_broken_parting_is_caught(rng, monkeypatch, method, right, wrong):
         check_unbiased(rng)
 
 
-def check_chunk(rng, of=Memory.of):
+def check_chunk(rng):
     """Of a chunk at hand each row counts once, in all of it and in mini-batches, of which each has those."""
     rows = numbered(0, 40)
     high_leverage = np.array([3, 17, 18])
-    memory = of(rows, high_leverage)
+    memory = Memory.of(rows, high_leverage)
     assert memory.n == pytest.approx(rows.total_weight) and memory.complete
     assert memory.sample.weight @ memory.sample.y == pytest.approx(rows.weight @ rows.y)
     total = np.zeros(40)
@@ -275,7 +228,7 @@ def check_chunk(rng, of=Memory.of):
         assert set(high_leverage) == set(batch.y[10:]) and not set(high_leverage) & set(batch.y[:10])
         np.add.at(total, batch.y, batch.weight / 400)
     np.testing.assert_allclose(total, rows.weight, atol=5 * np.sqrt(rows.total_weight / 10 * 2 / 400))
-    assert of(rows).high_leverage is None and of(rows).n_rows == 40
+    assert Memory.of(rows).high_leverage is None and Memory.of(rows).n_rows == 40
 
 
 def test_a_chunk_with_certain_rows(rng):
@@ -283,22 +236,6 @@ def test_a_chunk_with_certain_rows(rng):
     rows = numbered(0, 40)
     Memory.of(rows, np.array([3]))
     assert np.all(rows.weight > 0)  # the caller's weights stay
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("weight[high_leverage] = 0.0", "pass"),
-        (
-            "Reservoir(None, rest, len(rest), rest.total_weight, False)",
-            "Reservoir(None, rest, len(rest), rest.total_weight)",
-        ),
-    ],
-)
-def test_broken_chunks_are_caught(rng, right, wrong):
-    mutant = broken(Memory.of.__func__, right, wrong)
-    with pytest.raises((AssertionError, TypeError)):
-        check_chunk(rng, lambda *arguments: mutant(Memory, *arguments))
 
 
 def test_nothing_is_looked_at_while_all_rows_are_used(rng):

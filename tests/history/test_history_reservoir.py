@@ -235,25 +235,6 @@ def test_batch_is_unbiased(rng, weight, B):
     check_unbiased_by_enumeration(reservoir, rng.normal(size=5), B)
 
 
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("self.n / batch_size", "1.0"),
-        ("self.n / batch_size", "self.n_rows / batch_size"),
-        (
-            "Rows(batch.X, batch.y, np.full(batch_size, self.n / batch_size))",
-            "Rows(batch.X, batch.y, batch.weight * self.n_rows / batch_size)",
-        ),
-    ],
-    ids=["n/B forgotten", "rows for weight", "weighted twice"],
-)
-def test_broken_batch_is_caught(rng, monkeypatch, right, wrong):
-    reservoir = Reservoir(None).absorb(stream(5, np.array(WEIGHTS["uneven"])), rng)
-    monkeypatch.setattr(Reservoir, "draw", broken(Reservoir.draw, right, wrong))
-    with pytest.raises(AssertionError, match="biased"):
-        check_unbiased_by_enumeration(reservoir, np.arange(5) + 1.0, 2)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_batch_from_a_sample_estimates_the_whole(rng, weighted):
     """Sampling of rows and of batches together: 200 rows, 50 kept, batches of 10."""

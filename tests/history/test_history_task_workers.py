@@ -9,7 +9,6 @@ import joblib
 import numpy as np
 import pytest
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from mutants import broken
 
 from sgevidence import (
     BayesianGLM,
@@ -114,13 +113,6 @@ def test_an_error_of_a_task_is_the_users(clock):
 
     with pytest.raises(KeyError, match="of the user"), task_workers(2, 2, FEW):
         Parallel(2, pre_dispatch="all")(delayed(fails)() for _ in range(2))
-
-
-def test_a_rule_that_forgets_earlier_calls_is_found(clock, monkeypatch):
-    forgetful = broken(PatientWorkers._pay, "self.missed_seconds + ...", "...")
-    monkeypatch.setattr(PatientWorkers, "_pay", forgetful)
-    with pytest.raises(AssertionError):
-        test_many_small_calls_start_them_too_and_a_last_task_does_not(clock)
 
 
 X = np.random.default_rng(0).standard_normal((60, 2))

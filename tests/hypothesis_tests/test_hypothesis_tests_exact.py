@@ -4,13 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from sgevidence.effects import JZSPosterior, _jzs
-from sgevidence.hypothesis_tests import _correlation, anova, contingency, correlation, proportion, ttest
-from sgevidence.models import GPrior
+from sgevidence.effects import _jzs
+from sgevidence.hypothesis_tests import anova, contingency, correlation, proportion, ttest
 
 #: Nothing here is tuned to a seed: any other will do.
 SEED = 20261127
@@ -53,14 +51,6 @@ def test_t_tests_are_integrals_over_the_effect(seed):
     one = ttest(x, null=offset, rscale=r)
     t = stats.ttest_1samp(x, offset).statistic
     assert one.log_bayes_factor == pytest.approx(by_noncentral_t(t, n - 1, n, r), abs=1e-5)
-
-
-def test_power_of_the_integral_over_g(monkeypatch):
-    """Half of the prior's scale is seen."""
-    wrong = broken(GPrior.log_density, "0.5 * self.scale * np.exp(-u)", "0.25 * self.scale * np.exp(-u)")
-    monkeypatch.setattr(GPrior, "log_density", wrong)
-    with pytest.raises(AssertionError):
-        test_t_tests_are_integrals_over_the_effect(0)
 
 
 def test_units_do_not_matter():
@@ -169,13 +159,6 @@ def test_correlations_are_integrals(n, r, kappa):
     assert found.log_bayes_factor == pytest.approx(by_integrals(n, r, kappa), abs=1e-5)
 
 
-def test_power_of_hotellings_density(monkeypatch):
-    wrong = broken(_correlation.Correlation.log_bayes_factor, "n - 1.5", "n - 1.0")
-    monkeypatch.setattr(_correlation.Correlation, "log_bayes_factor", wrong)
-    with pytest.raises(AssertionError):
-        test_correlations_are_integrals(5, -0.9, 0.3)
-
-
 # -- factors ------------------------------------------------------------------------------------------
 
 
@@ -225,13 +208,6 @@ def test_errors_of_the_rule_are_no_smaller_than_they_say(seed, monkeypatch):
     exact = anova(y, {"a": a, "b": b})["log_bayes_factor"]
     assert (abs(found["log_bayes_factor"] - exact) <= found["log_bayes_factor_std"] + 1e-6).all()
     assert (found["log_bayes_factor_std"] < 1e-3).all()
-
-
-def test_power_of_what_other_terms_leave(monkeypatch):
-    wrong = broken(JZSPosterior._conditional, "self.null_log_det - found.log_det", "0.0")
-    monkeypatch.setattr(JZSPosterior, "_conditional", wrong)
-    with pytest.raises(AssertionError):
-        check_anova(0)
 
 
 def test_levels_are_alike():

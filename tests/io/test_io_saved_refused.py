@@ -252,3 +252,9 @@ def test_skops_missing_is_said(monkeypatch, tmp_path):
     for call in (lambda: save(BayesianGMM(), tmp_path / "x"), lambda: load(tmp_path / "x")):
         with pytest.raises(ImportError, match=r"pip install skops"):
             call()
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no such folder") as caught:
+        save(BayesianLinearRegression().fit(*data("linear", 20)), tmp_path / "lost" / "one.sge")
+    assert caught.value.filename == str(tmp_path / "lost") and ".part" not in str(caught.value)

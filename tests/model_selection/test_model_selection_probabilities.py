@@ -5,12 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from mutants import broken
-from scipy.special import expit
+from scipy.special import expit, softmax
 from scipy.stats import norm
 
 from sgevidence import log_bayes_factor
 from sgevidence.model_selection import in_words, log_model_prior, probability_interval
-from sgevidence.model_selection._probabilities import N_EVIDENCE_DRAWS, probabilities
 
 
 def closed_form(log_Z, std, log_prior, level):
@@ -27,7 +26,7 @@ def interval_error(interval, log_Z, std, prior, level):
     exact = closed_form(log_Z, std, log_prior, level)
     tail = (1 - level) / 2
     density = norm.pdf(norm.ppf(tail)) / np.hypot(*std)
-    error = np.sqrt(tail * (1 - tail) / N_EVIDENCE_DRAWS) / density
+    error = np.sqrt(tail * (1 - tail) / 10_000) / density  # of that many draws of the evidences
     logit = [np.log(p / (1 - p)) for p in (low, high, *exact)]
     return max(abs(logit[0] - logit[2]), abs(logit[1] - logit[3])) / error
 
@@ -62,10 +61,10 @@ def test_the_interval_is_repeatable_and_holds_the_probability():
     log_Z, std = [-3.0, -3.5, -5.0, -9.0], [0.1, 0.2, 0.1, 0.5]
     low, high = probability_interval(log_Z, std)
     np.testing.assert_array_equal(probability_interval(log_Z, std), [low, high])
-    p = probabilities(np.array(log_Z))
+    p = softmax(np.array(log_Z))
     assert np.all((low < p) & (p < high)) and p.sum() == pytest.approx(1)
-    np.testing.assert_array_equal(
-        probability_interval([-3.0, -4.0], [0.0, 0.0])[0], probabilities(np.array([-3.0, -4.0]))
+    np.testing.assert_allclose(
+        probability_interval([-3.0, -4.0], [0.0, 0.0])[0], softmax(np.array([-3.0, -4.0]))
     )
     assert np.all(np.isnan(probability_interval([-3.0, -4.0], [0.1, np.nan])))
 
@@ -105,6 +104,7 @@ def test_log_bayes_factor_is_a_difference_with_both_errors():
     value, std = log_bayes_factor(a, b)
     assert (value, std) == (2.5, pytest.approx(0.5))
     assert log_bayes_factor(b, a).value == -2.5
+    assert repr(log_bayes_factor(b, a)) == "log Bayes factor -2.50 ± 0.50 nats"
     b.n_samples_seen_ = 8
     with pytest.raises(ValueError, match="'the second model' has seen another number of rows"):
         log_bayes_factor(a, b)

@@ -4,11 +4,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.models import Exchangeable, Model, _exchangeable
+from sgevidence.models import Exchangeable, Model
 
 
 def relabelled(model, theta, rng):
@@ -100,18 +99,3 @@ def test_slots_must_be_defined():
 
     with pytest.raises(TypeError, match="slots"):
         Without()
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("cost[particle, component] = np.inf", "pass"),  # a component twice
-        ("cost[particle, :, slot] = np.inf", "pass"),  # a slot twice
-        ("cost.reshape(M, -1).argmin(axis=1)", "cost.reshape(M, -1).argmax(axis=1)"),
-    ],
-)
-def test_mutants_are_caught(right, wrong, monkeypatch):
-    mutant = broken(_exchangeable._greedy_assignment, right, wrong)
-    monkeypatch.setattr(_exchangeable, "_greedy_assignment", mutant)
-    with pytest.raises((AssertionError, IndexError)):
-        assert one_image(Scales(), Scales().sample_prior(np.random.default_rng(12), 200))

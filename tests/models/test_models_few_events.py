@@ -30,7 +30,7 @@ def by_quadrature(family, x, y, coef_scale, intercept_scale):
 
 @pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
 @pytest.mark.parametrize("family", ["bernoulli", "poisson"])
-@pytest.mark.parametrize("n_events", [0, 2])
+@pytest.mark.parametrize("n_events", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_errors_are_as_large_as_their_bars(family, n_events):
     rng = np.random.default_rng([5810, n_events])
     x, y = rng.normal(size=20), np.zeros(20)

@@ -9,7 +9,6 @@ from scipy import stats
 
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.models._regression import design_matrix
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 EXACT = [LinearModel(3, True, 2.0, 0.5, noise_std=0.7), LinearModel(3, False, 1.5, noise_std=1.3)]
@@ -63,10 +62,14 @@ def test_sample_rows_has_the_stated_mean_and_noise(model, per_row):
     assert stats.kstest((y - mean) / sd, "norm").pvalue > 1e-3
 
 
+def design(model, X):
+    return np.column_stack([X, np.ones(len(X))]) if model.fit_intercept else X
+
+
 @pytest.mark.parametrize("model", EXACT, ids=["intercept", "no intercept"])
 def test_exact_evidence_is_the_marginal_gaussian(model):
     rows = regression_rows()
-    Phi = design_matrix(rows.X, model.fit_intercept)
+    Phi = design(model, rows.X)
     cov = (Phi * model.scales**2) @ Phi.T + model.noise_std**2 * np.eye(len(rows))
     expected = stats.multivariate_normal.logpdf(rows.y, cov=cov)
     assert model.exact_log_evidence(rows) == pytest.approx(expected, rel=1e-12)
@@ -76,7 +79,7 @@ def test_exact_evidence_is_the_marginal_gaussian(model):
 def test_exact_evidence_is_the_product_of_sequential_predictives(model):
     rows = regression_rows()
     mean, cov, total = np.zeros(model.n_coef), np.diag(model.scales**2), 0.0
-    for phi, y in zip(design_matrix(rows.X, model.fit_intercept), rows.y):
+    for phi, y in zip(design(model, rows.X), rows.y):
         var = phi @ cov @ phi + model.noise_std**2
         total += stats.norm.logpdf(y, phi @ mean, np.sqrt(var))
         gain = cov @ phi / var
@@ -107,7 +110,7 @@ def test_exact_posterior_has_the_moments_of_bayes_rule(model):
     counts = np.arange(12) % 3
     rows, n = Rows(*(getattr(regression_rows(), k) for k in ("X", "y")), counts.astype(float)), 100_000
     mean, cov = np.zeros(model.n_coef), np.diag(model.scales**2)
-    Phi = design_matrix(rows.X, model.fit_intercept)
+    Phi = design(model, rows.X)
     for phi, y in zip(np.repeat(Phi, counts, axis=0), np.repeat(rows.y, counts)):
         gain = cov @ phi / (phi @ cov @ phi + model.noise_std**2)
         mean, cov = mean + gain * (y - phi @ mean), cov - np.outer(gain, phi @ cov)

@@ -7,7 +7,6 @@ from scipy import stats
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
-from sgevidence.models._regression import design_matrix
 
 M = 10_000
 
@@ -20,9 +19,13 @@ def weighted_rows(n=12, p=3, lam=0.3, seed=0):
     return Rows.of(X, y, lam * rng.integers(1, 4, size=n))
 
 
+def design(model, X):
+    return np.column_stack([X, np.ones(len(X))]) if model.fit_intercept else X
+
+
 def normal_equations(model, rows, variance):
     """Mean and covariance of w given σ², by inversion."""
-    Phi = design_matrix(rows.X, model.fit_intercept)
+    Phi = design(model, rows.X)
     cov = np.linalg.inv((Phi.T * rows.weight) @ Phi / variance + np.diag(model.scales**-2.0))
     return cov @ Phi.T @ (rows.weight * rows.y) / variance, cov
 
@@ -30,7 +33,7 @@ def normal_equations(model, rows, variance):
 def log_marginal(model, rows, variance):
     """log ∫ p(w) Π N(y_r | w·φ_r, σ²)^{w_r} dw: prior times likelihood over posterior, at the mean of w."""
     mean, cov = normal_equations(model, rows, variance)
-    r = rows.y - design_matrix(rows.X, model.fit_intercept) @ mean
+    r = rows.y - design(model, rows.X) @ mean
     log_lik = -0.5 * np.sum(rows.weight * (r**2 / variance + np.log(2 * np.pi * variance)))
     log_prior = -0.5 * np.sum((mean / model.scales) ** 2) - np.sum(np.log(model.scales))
     return log_lik + log_prior + 0.5 * np.linalg.slogdet(cov)[1]  # 2π cancels

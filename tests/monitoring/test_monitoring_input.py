@@ -231,3 +231,20 @@ def test_columns_of_a_forecast_come_after_the_series(rng):
     with pytest.raises(ValueError, match="X_future begins at 2024-01-11"):
         ar.forecast(3, X[10:13])
     assert ar.forecast(3, X[20:23]).shape == (3,)
+
+
+@pytest.mark.parametrize("first, steps", [(1900, [1]), (0, [1]), (1950.0, [1, 1, 2])])
+def test_a_column_that_counts_the_rows_is_refused_beside_others(first, steps, rng):
+    """Years moved the log evidence by nats as if they were data."""
+    years = first + np.cumsum(np.resize(steps, 60)) - steps[0]
+    frame = pd.DataFrame({"year": years, "level": rng.normal(size=60)})
+    for call in (segment, EvidenceMonitor().fit, EvidenceMonitor(BayesianGMM()).partial_fit):
+        with pytest.raises(ValueError, match=r"'year' counts the rows.*X.set_index\('year'\)"):
+            call(frame)
+    indexed = frame.set_index("year")
+    assert segment(indexed).log_evidence == pytest.approx(segment(frame["level"].to_numpy()).log_evidence)
+    segment(frame[["year"]].astype(float))  # alone it is all that there is
+    frame["level"], y = frame["level"].round(1), rng.normal(size=60)
+    EvidenceMonitor(RegressionSegment()).fit(frame, y)  # a trend is a question
+    for shuffled in (frame.sample(frac=1, random_state=0), frame.assign(year=frame["year"] / 10)):
+        segment(shuffled.reset_index(drop=True))

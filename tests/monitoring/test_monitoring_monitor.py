@@ -32,7 +32,7 @@ def test_changes_are_found_and_placed(rng):
     monitor = EvidenceMonitor(NormalSegment()).fit(steps(rng, 0.0, 5.0, -5.0))
     np.testing.assert_allclose(monitor.change_points_, [100, 200], atol=1)
     for found, place in zip(monitor.detections_, monitor.change_points_):
-        assert place == found.place <= found.row <= place + 10
+        assert place == found.change_row <= found.declared_row <= place + 10
         assert found.probability > 0.9
         assert found.log_bayes_factor > 0
 
@@ -42,10 +42,10 @@ def test_what_is_declared_is_the_posterior(rng):
     X = np.append(rng.normal(size=6), rng.normal(size=4) + 6.0)[:, None]
     monitor = EvidenceMonitor(NormalSegment(), hazard=0.05).fit(X)
     found = monitor.detections_[0]
-    n = found.row + 1
+    n = found.declared_row + 1
     _, last, _, _ = enumerate_segmentations(n, 0.05, lambda s, t: normal_evidence(X[s:t]))
     assert last[1:].sum() == pytest.approx(found.probability, rel=1e-7)
-    assert last[1:].argmax() + 1 == found.place
+    assert last[1:].argmax() + 1 == found.change_row
     prior = 1 - 0.95 ** (n - 1)
     odds = np.log(last[1:].sum() / last[0]) - np.log(prior / (1 - prior))
     assert found.log_bayes_factor == pytest.approx(odds, rel=1e-7)

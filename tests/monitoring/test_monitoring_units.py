@@ -48,7 +48,7 @@ def test_a_change_at_the_last_row_of_a_chunk(rng):
     monitor = EvidenceMonitor(linear(), hazard=1 / 100)
     for i in range(0, 160, 20):
         monitor.partial_fit(X[i : i + 20], y[i : i + 20])
-    assert monitor.change_points_[0] == 119 and monitor.detections_[0].row == 139
+    assert monitor.change_points_[0] == 119 and monitor.detections_[0].declared_row == 139
 
 
 def test_rows_are_held_until_they_have_units(rng):

@@ -123,28 +123,6 @@ def test_the_step_is_found_however_far_the_likelihood_spreads(rng, scale):
     check_meets_target(next_step, ell, np.zeros(M), 0.5)
 
 
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("log_w + delta * ell", "log_w - delta * ell"),
-        ("log_w + delta * ell", "delta * ell"),
-        ("target = target_ess * len(ell)", "target = target_ess"),
-    ],
-    ids=["sign", "weights ignored", "target not times M"],
-)
-def test_broken_step_is_caught(rng, right, wrong):
-    with pytest.raises(AssertionError):
-        check_meets_target(broken(next_step, right, wrong), skewed(rng), rng.normal(scale=0.5, size=M), 0.5)
-
-
-def test_a_symmetric_likelihood_would_hide_the_sign(rng):
-    """Why the others are skewed: here the mutant passes (a negative control)."""
-    half = 50 * rng.normal(size=M // 2)
-    check_meets_target(
-        broken(next_step, "log_w + delta * ell", "log_w - delta * ell"), np.r_[half, -half], np.zeros(M), 0.5
-    )
-
-
 def cost_of_the_choice(rng, M=1000, runs=1500, d=20, lam=0.05):
     """What a step of chosen length errs by beyond one of the right length, and the formula, (runs,) each.
 
@@ -228,9 +206,3 @@ def check_range(rng, most=4.0, trials=3000):
 def test_the_bias_is_left_where_the_first_order_says_nothing(rng):
     check_range(rng)
     assert step_bias(np.zeros(10), np.zeros(10), 0.5) == 0.0  # ESS does not fall at all
-
-
-def test_power_of_that_range(rng, monkeypatch):
-    monkeypatch.setitem(globals(), "step_bias", broken(step_bias, "0.5 * delta * fall", "1e9 * delta * fall"))
-    with pytest.raises(AssertionError):
-        check_range(rng, trials=30_000)

@@ -4,7 +4,6 @@ from linecache import getline
 
 import numpy as np
 import pytest
-from mutants import broken
 from path_problem import data
 from sklearn.base import clone
 
@@ -16,14 +15,14 @@ from sgevidence.transitions import HMC, SGHMC
 MODEL = LinearModel(2, noise_std=1.0)
 
 
-def check_run(rng, of=EvidenceResult.of):
+def check_run(rng):
     """``run`` is ``init`` and one ``update``: the same numbers, costs added up over the records."""
     rows, sampler = data(MODEL, 300, rng), SGAIS(50, max_particles=50, chunk_size=60, proposal=None)
     seed = int(rng.integers(2**31))
     result = sampler.run(MODEL, rows, np.random.default_rng(seed))
     g = np.random.default_rng(seed)
     state, records = sampler.update(sampler.init(MODEL, g), MODEL, rows, g)
-    mine = of(state, records, 0.0)
+    mine = EvidenceResult.of(state, records, 0.0)
     for name in ("log_evidence", "log_evidence_std", "n_likelihoods", "n_gradients"):
         assert getattr(mine, name) == getattr(result, name), name
     assert result.n_likelihoods == sum(r.n_likelihoods for r in records) > 50 * 300
@@ -38,19 +37,6 @@ def check_run(rng, of=EvidenceResult.of):
 
 def test_run_is_one_update(rng):
     check_run(rng)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("sum(r.n_likelihoods for r in records)", "records[-1].n_likelihoods"),
-        ("float(state.log_evidence_std)", "float(state.cloud.log_evidence_std) + 1.0"),
-    ],
-)
-def test_a_mistake_is_seen(rng, right, wrong):
-    of = broken(EvidenceResult.of.__func__, right, wrong)
-    with pytest.raises(AssertionError):
-        check_run(rng, lambda *args: of.__wrapped__(EvidenceResult, *args))
 
 
 @pytest.mark.parametrize("sampler", [SGAIS, AIS, SIR, SequentialSGMCMC])

@@ -66,7 +66,9 @@ def check(rng, seed, reservoir_size, size):
     assert abs(error) < 4 * model.log_evidence_std_, f"off by {error} ± {model.log_evidence_std_}"
 
 
-@pytest.mark.parametrize("reservoir_size, size", [(100_000, 30_000), (3000, 1000)])
+@pytest.mark.parametrize(
+    "reservoir_size, size", [pytest.param(100_000, 30_000, marks=pytest.mark.slow), (3000, 1000)]
+)
 def test_rows_that_samples_have_not_are_known(rng, seed, reservoir_size, size):
     check(rng, seed, reservoir_size, size)
 

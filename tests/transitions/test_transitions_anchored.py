@@ -55,7 +55,7 @@ def test_a_mistake_is_seen(rng, right, wrong):
         check_unbiased(rng, broken(AnchoredGradientMoves.target, right, wrong))
 
 
-def check_noise(rng, gradient_noise=AnchoredGradientMoves._gradient_noise):
+def check_noise(rng):
     """V of gradients whose noise is known, on average over calls."""
     problem, noise = Problem(MODELS["linear"], rng, n=400, c=300, M=30), np.array([0.1, 0.5, 1.0])
     settings = SGHMC(batch_size=100, learning_rate=1e-3)  # by which it is tolerable
@@ -64,31 +64,13 @@ def check_noise(rng, gradient_noise=AnchoredGradientMoves._gradient_noise):
     def grad(theta):
         return np.sqrt(noise) * rng.standard_normal((30, 3))
 
-    V = np.mean([gradient_noise(moves, None, grad) for _ in range(200)], axis=0)
+    V = np.mean([AnchoredGradientMoves._gradient_noise(moves, None, grad) for _ in range(200)], axis=0)
     z = (V / noise - 1) / np.sqrt(2 / 5 / 30 / 200)
     assert moves.batch_size == 100 and np.abs(z).max() < 5, f"noise off by {z} standard errors"
 
 
 def test_noise_is_that_of_the_mini_batches(rng):
     check_noise(rng)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        (
-            "np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1)",
-            "np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=0)",
-        ),
-        (
-            "np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1)",
-            "np.std([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1)",
-        ),
-    ],
-)
-def test_wrong_noise_is_seen(rng, right, wrong):
-    with pytest.raises(AssertionError, match="noise off"):
-        check_noise(rng, broken(AnchoredGradientMoves._gradient_noise, right, wrong))
 
 
 def test_mini_batches_grow_until_their_noise_is_tolerable(rng):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from path_problem import data
 
 from sgevidence import ImpossibleRowsError
@@ -63,33 +62,18 @@ def check_refused(rng, check, where=17):
     assert "e+200" in str(caught.value) and "follow row 10" in str(caught.value)
 
 
-def by_rows(check=check_rows):
-    return lambda state, path: check(path.chunk, state, path)
+def by_rows():
+    return lambda state, path: check_rows(path.chunk, state, path)
 
 
-def by_likelihood(check=check_likelihood):
-    return lambda state, path: check(path.increment(state.theta), state.cloud, path)
+def by_likelihood():
+    return lambda state, path: check_likelihood(path.increment(state.theta), state.cloud, path)
 
 
 @pytest.mark.parametrize("check", [by_rows(), by_likelihood()], ids=["before", "of known likelihoods"])
 @pytest.mark.parametrize("where", [17, 39])
 def test_the_impossible_row_is_named(rng, check, where):
     check_refused(rng, check, where)
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        by_rows(broken(check_rows, "~np.isfinite(each).any(axis=0)", "np.isfinite(each).any(axis=0)")),
-        by_likelihood(
-            broken(check_likelihood, "~np.isfinite(each).any(axis=0)", "np.isfinite(each).any(axis=0)")
-        ),
-    ],
-    ids=["the others are named", "the others of known"],
-)
-def test_a_mistake_is_seen(rng, check):
-    with pytest.raises(BaseException, match=r"DID NOT RAISE|did not match"):
-        check_refused(rng, check)
 
 
 class Cut(LinearModel):

@@ -150,13 +150,6 @@ def test_two_components_are_moved_without_a_preference_for_labels(rng):
     np.testing.assert_allclose(C, direct)
 
 
-def test_one_labelling_is_not_enough():
-    slots = np.array([[0, 1], [2, 3]])
-    wrong = broken(over_labellings, "own - between", "own")
-    C = np.diag([1.0, 2.0, 3.0, 4.0]) + 0.1
-    assert not np.allclose(wrong(C, slots), over_labellings(C, slots))
-
-
 @pytest.mark.parametrize("size", [2, 5, 100_000])
 def test_covariance_of_few_points_is_positive_definite(rng, size):
     P = np.array([[2.0, 1.2], [1.2, 1.0]])

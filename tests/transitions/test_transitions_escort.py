@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from mutants import broken
 from path_problem import MODELS, Problem, every_model
 from precision import sum_in_double
 
@@ -85,53 +84,17 @@ def test_whole_history_in_blocks(rng, model, monkeypatch):
     assert step.noise_var == 0.0
 
 
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        (
-            "chunk_part.value + history_part.value + prior + T.log_det",
-            "chunk_part.value + history_part.value + prior - T.log_det",
-        ),
-        (
-            "chunk_part.value + history_part.value + prior + T.log_det",
-            "chunk_part.value + history_part.value + prior",
-        ),
-        ("chunk_part.value + history_part.value", "chunk_part.value"),
-        ("chunk_part.value + history_part.value", "chunk_part.value - history_part.value"),
-        ("chunk_part.value + history_part.value + prior", "chunk_part.value + history_part.value"),
-        ("lambda L: L(moved)", "lambda L: L(theta)"),
-    ],
-    ids=["sign of the Jacobian", "no Jacobian", "no history", "sign of history", "no prior", "chunk at θ"],
-)
-@every_model
-def test_broken_increments_are_caught(rng, monkeypatch, model, right, wrong):
-    monkeypatch.setattr(MapEscort, "_increment", broken(MapEscort._increment, right, wrong))
-    with pytest.raises(AssertionError, match="increment wrong"):
-        check_increment(Problem(model, rng), rng)
-
-
-def check_returned(problem, rng, returned=MapEscort.returned):
+def check_returned(problem, rng):
     """There and back again: the same weights, whatever the particles."""
     carried = ESCORT.carried(problem.path, problem.theta, rng)
     np.testing.assert_allclose(carried.T.inverse(carried.theta), problem.theta, atol=1e-8)
-    back = returned(ESCORT, carried, problem.path, carried.theta, rng)
+    back = ESCORT.returned(carried, problem.path, carried.theta, rng)
     np.testing.assert_allclose(back, carried.increment, rtol=1e-8, atol=1e-6)
 
 
 @every_model
 def test_the_way_back(rng, model):
     check_returned(Problem(model, rng), rng)
-
-
-@every_model
-def test_power_of_the_way_back(rng, model):
-    wrong = broken(
-        MapEscort.returned,
-        "self._increment(path, carried.chunk, before, theta, carried.T, rng)",
-        "self._increment(path, carried.chunk, theta, theta, carried.T, rng)",
-    )
-    with pytest.raises(AssertionError):
-        check_returned(Problem(model, rng), rng, wrong)
 
 
 def test_no_way_back_from_another_labelling(rng):

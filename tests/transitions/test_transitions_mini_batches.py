@@ -68,12 +68,6 @@ def test_a_mistake_is_seen(rng, right, wrong):
         check_variance(rng, SGHMC(preconditioner=None, **SETTINGS), call)
 
 
-def test_friction_is_passed_on(rng, monkeypatch):
-    monkeypatch.setattr(SGHMC, "_move", broken(SGHMC._move, "self.momentum_decay", "1.0"))
-    with pytest.raises(AssertionError, match="variance off"):
-        check_variance(rng, SGHMC(**SETTINGS))
-
-
 def test_steps_that_are_too_long_are_an_error(rng):
     path, _ = anchored_path(rng)
     plain = SGHMC(control_variate=False, preconditioner=None, learning_rate=1e4)

@@ -196,7 +196,9 @@ def check_stream(rng, wall=0.0, call=25, last=None):
     assert np.max(np.abs(z)) < 5, f"standard errors off: {np.round(z, 1)}"
 
 
-@pytest.mark.parametrize("wall", [0.0, -1.8], ids=["between modes", "before one"])
+@pytest.mark.parametrize(
+    "wall", [0.0, pytest.param(-1.8, marks=pytest.mark.slow)], ids=["between modes", "before one"]
+)
 def test_a_mode_that_overtakes_is_followed(rng, wall):
     check_stream(rng, wall)
 
@@ -209,6 +211,7 @@ def test_whatever_the_call(rng, wall):
             check_stream(g, wall, call)
 
 
+@pytest.mark.slow
 def test_a_wall_that_overtakes_is_found(rng):
     """At −2.1 the other mode leans against the wall: nothing near it is Gaussian, all is annealed again."""
     check_stream(rng, -2.1, last=3)

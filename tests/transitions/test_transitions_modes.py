@@ -82,12 +82,6 @@ def test_particles_at_the_mode_tell_its_share_of_a_region(elsewhere, mode, rng, 
     state = modes.shared(state, mode, draws, r)
     check_gold(state)
     assert state.log_evidence_std < 0.1
-    wrong = broken(
-        ModeImportance.shared,
-        "cloud.log_Z + draws.weights.log_mean - np.log(share)",
-        "cloud.log_Z + draws.weights.log_mean",
-    )(modes, state, mode, draws, 1.0)
-    assert abs(wrong.log_evidence - LOG_Z) > 4 * wrong.log_evidence_std + 0.01
 
 
 def test_a_share_of_few_families_is_not_well_known(elsewhere, mode, rng):
@@ -163,13 +157,6 @@ def test_broken_variants_are_caught(elsewhere, mode, rng, right, wrong):
     cloud = added(seen(rng, mode), lucky(elsewhere, mode, rng), mode, drawn(mode, rng))
     with pytest.raises(AssertionError):
         check_gold(cloud)
-
-
-def test_without_the_labellings_the_evidence_is_too_small(elsewhere, mode, rng):
-    modes = seen(rng, mode)
-    draws = broken(ModeImportance.draws, "lgamma(len(model.slots) + 1)", "0.0")(modes, mode, 200)
-    with pytest.raises(AssertionError):
-        check_gold(modes.added(elsewhere, mode, draws))
 
 
 def test_modes_alone_will_do_where_importance_sampling_is_precise(elsewhere, mode, rng):

@@ -163,9 +163,8 @@ def nearest(name: str) -> str:
     if name in ELSEWHERE:
         return f": {ELSEWHERE[name]}"
     close = get_close_matches(name, [*MADE, "s", "bs", "C"], n=1)
-    return (
-        f": write {close[0]}()" if close else f", s, bs, C, {', '.join(MADE)}: make the column in the frame"
-    )
+    near = f", of which {close[0]}() is the nearest" if close else ""
+    return f", s, bs, C, {', '.join(MADE)}{near}: make another column in the frame"
 
 
 def words_of(tree: tuple) -> str:
