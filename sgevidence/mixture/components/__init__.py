@@ -2,10 +2,16 @@
 
 from ._categorical import Categorical, CategoricalParameters
 from ._component import ComponentFamily
-from ._full_gaussian import FullGaussian
-from ._gaussian_component import GaussianComponent, GaussianParameters, without_gaps
+from ._gaussians import (
+    DiagonalGaussian,
+    FullGaussian,
+    GaussianComponent,
+    GaussianParameters,
+    SphericalGaussian,
+    without_gaps,
+)
 from ._poisson import PoissonGamma
-from ._variance_gaussians import DiagonalGaussian, SphericalGaussian
+from ._precision_factors import below, loses_digits, times_root, unit_lower
 
 __all__ = [
     "Categorical",
@@ -13,9 +19,13 @@ __all__ = [
     "ComponentFamily",
     "DiagonalGaussian",
     "FullGaussian",
+    "GaussianComponent",
     "GaussianParameters",
     "PoissonGamma",
     "SphericalGaussian",
-    "GaussianComponent",
+    "below",
+    "loses_digits",
+    "times_root",
+    "unit_lower",
     "without_gaps",
 ]

@@ -44,8 +44,8 @@ class OneComponent(NamedTuple):
         """
         weight, mean, scatter = sums.by_column()
         p, has_gaps = model.n_features, bool(np.any(sums.along))
-        second = scatter if model.widths[1] == p else [np.sum(scatter)]
         family = replace(model.family, reference=mean, has_gaps=has_gaps)
+        second = scatter if model.widths[1] == p else [np.sum(scatter)]
         return cls(model, family, np.array([*second, *[0.0] * p, *weight[: p * has_gaps], sums.total_weight]))
 
     @property

@@ -11,7 +11,7 @@ from plain_priors import plain_log_prior
 
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.mixture.models import _diagonal as _mixture
+from sgevidence.mixture.models import _gaussian as _mixture
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
