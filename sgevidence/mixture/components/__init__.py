@@ -5,7 +5,6 @@ from ._component import ComponentFamily
 from ._gaussians import (
     DiagonalGaussian,
     FullGaussian,
-    GaussianComponent,
     GaussianParameters,
     SphericalGaussian,
     without_gaps,
@@ -19,7 +18,6 @@ __all__ = [
     "ComponentFamily",
     "DiagonalGaussian",
     "FullGaussian",
-    "GaussianComponent",
     "GaussianParameters",
     "PoissonGamma",
     "SphericalGaussian",

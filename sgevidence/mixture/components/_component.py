@@ -72,12 +72,3 @@ class ComponentFamily(ABC):
     def points(self, X: np.ndarray) -> np.ndarray:
         """Rows (n, ·) whose distances say how alike they are: a search splits components by them."""
         return X
-
-    def log_density(self, parameters: Any, X: np.ndarray) -> np.ndarray:
-        """Log density of each row (n, p) for each of the parameters, (..., n)."""
-        return self.coefficients(parameters) @ self.features(X).T
-
-    def sample_prior(self, rng: np.random.Generator, size: int) -> Any:
-        """Draws of the parameters before any row; arrays that begin with (size,)."""
-        n_statistics = self.features(np.zeros((1, self.n_features))).shape[1]
-        return self.sample(np.zeros((size, n_statistics)), rng)

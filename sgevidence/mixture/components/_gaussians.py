@@ -36,10 +36,9 @@ K. P. Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution; M
 mean-covariance models with applications to longitudinal data, Biometrika 86, 677.
 """
 
-from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from math import lgamma
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import gammaln, multigammaln
@@ -57,7 +56,12 @@ class GaussianParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class GaussianComponent(ComponentFamily):
-    """Gaussian components with a conjugate prior."""
+    """Gaussian components with a conjugate prior.
+
+    Each structure of covariances also states the ``widths`` of its blocks, the ``blocks`` (..., width) of
+    parameters and the way back, ``of_blocks``; the ``blocks_at`` statistics (..., q) alone, to begin a search
+    from; and the variance of each column, (..., p), ``column_variances``.
+    """
 
     n_features: int
     mean_scale: float = 2.0  #: prior standard deviation of a mean, around zero, in units of its σ
@@ -65,27 +69,6 @@ class GaussianComponent(ComponentFamily):
     cell_log_units: tuple[float, ...] = ()  #: u of each column, 0 by default
     reference: np.ndarray | None = field(default=None, compare=False)
     has_gaps: bool = field(default=False, compare=False)  #: features count the cells of each column
-
-    @property
-    @abstractmethod
-    def widths(self) -> tuple[int, ...]:
-        """Numbers of each block, the means first."""
-
-    @abstractmethod
-    def blocks(self, parameters: GaussianParameters) -> list[np.ndarray]:
-        """Blocks (..., width) of parameters."""
-
-    @abstractmethod
-    def of_blocks(self, mean: np.ndarray, *factors: np.ndarray) -> GaussianParameters:
-        """Parameters of blocks."""
-
-    @abstractmethod
-    def at_rows(self, T: np.ndarray) -> GaussianParameters:
-        """Parameters near those of the rows with statistics (..., q) alone, to begin a search from."""
-
-    @abstractmethod
-    def column_variances(self, covariances: np.ndarray) -> np.ndarray:
-        """Variance of each column, (..., p)."""
 
     @property
     def origin(self) -> np.ndarray:
@@ -109,11 +92,6 @@ class GaussianComponent(ComponentFamily):
         """u, (p,)."""
         return np.array(self.cell_log_units) if self.cell_log_units else np.zeros(self.n_features)
 
-    def cells(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """X from the origin, 0 where a cell is missing, and which cells are there, (n, p) each."""
-        there = ~np.isnan(X)
-        return np.where(there, X - self.origin, 0.0), there
-
     def rounding(self, X: np.ndarray) -> float:
         """Rounding of squares, in units of the smallest variance that the prior lets so many rows have.
 
@@ -126,11 +104,8 @@ class GaussianComponent(ComponentFamily):
         return float(np.finfo(float).eps * lost * (b + 0.5 * len(X)) * self.n_features)
 
     def points(self, X: np.ndarray) -> np.ndarray:
-        """Columns in units of their standard deviations, in their mean where a cell is missing."""
-        if self.has_gaps:
-            X = without_gaps(X)
-        scale = X.std(axis=0)
-        return (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+        """Columns, in their mean where a cell is missing."""
+        return without_gaps(X)
 
     def _means(
         self, first: np.ndarray, N: np.ndarray
@@ -152,20 +127,23 @@ class DiagonalGaussian(GaussianComponent):
     -3.8379
     """
 
+    is_shared: ClassVar[bool] = False  #: whether all columns have one variance
+
     def _shared(self, by_column):
-        """Sums over the columns that share a variance, (..., q)."""
-        return by_column
+        """Sums over the columns that share a variance, (..., w)."""
+        return np.sum(by_column, axis=-1, keepdims=True) if self.is_shared else by_column
 
     def _variances(self, covariances):
-        """(..., q) of covariances as parameters have them; :meth:`_covariances` is the way back."""
-        return covariances
+        """(..., w) of covariances as parameters have them; :meth:`_covariances` is the way back."""
+        return covariances[..., None] if self.is_shared else covariances
 
     def _covariances(self, variances):
-        return variances
+        return variances[..., 0] if self.is_shared else variances
 
     @property
     def n_variances(self) -> int:
-        return self.n_features
+        """One of each column, or of all."""
+        return 1 if self.is_shared else self.n_features
 
     @property
     def widths(self):
@@ -181,16 +159,18 @@ class DiagonalGaussian(GaussianComponent):
         variances = self._variances(covariances)
         return np.broadcast_to(variances, (*variances.shape[:-1], self.n_features))
 
-    def at_rows(self, T):
+    def blocks_at(self, T):
         w, p, n = self.n_variances, self.n_features, T[..., -1:]
         mean = T[..., w : w + p] / (n + 1.0)
         scatter = (T[..., :w] - n * self._shared(mean**2)) * w / p
         variances = np.maximum((scatter + self.variance_prior[1]) / (n + 1.0), 1e-3)
-        return GaussianParameters(mean, self._covariances(variances))
+        return [mean, np.log(variances)]
 
     def features(self, X):
-        x, there = self.cells(X) if self.has_gaps else (X - self.origin, None)
-        cells = [] if there is None else [there]
+        x, cells = X - self.origin, []
+        if self.has_gaps:
+            cells = [~np.isnan(X)]
+            x = np.where(cells[0], x, 0.0)
         return np.column_stack([self._shared(x * x), x, *cells, np.ones(len(x))])
 
     def log_evidence(self, T):
@@ -261,18 +241,7 @@ class SphericalGaussian(DiagonalGaussian):
     -3.8379
     """
 
-    def _shared(self, by_column):
-        return np.sum(by_column, axis=-1, keepdims=True)
-
-    def _variances(self, covariances):
-        return covariances[..., None]
-
-    def _covariances(self, variances):
-        return variances[..., 0]
-
-    @property
-    def n_variances(self) -> int:
-        return 1
+    is_shared = True
 
 
 @dataclass(frozen=True)
@@ -301,12 +270,12 @@ class FullGaussian(GaussianComponent):
     def column_variances(self, covariances):
         return np.diagonal(covariances, axis1=-2, axis2=-1)
 
-    def at_rows(self, T):
+    def blocks_at(self, T):
         n, p = T[..., -1:], self.n_features
         mean, (i, j) = T[..., -1 - p : -1] / (n + 1.0), np.triu_indices(p)
         floor = max(self.variance_prior[1], 1e-3) * (i == j)
         scatter = T[..., : len(i)] - n * mean[..., i] * mean[..., j]
-        return GaussianParameters(mean, _symmetric((scatter + floor) / (n + 1.0), p))
+        return [mean, *factors_of(_symmetric((scatter + floor) / (n + 1.0), p))]
 
     def features(self, X):
         x = X - self.origin
@@ -314,13 +283,16 @@ class FullGaussian(GaussianComponent):
         return np.column_stack([x[:, i] * x[:, j], x, np.ones(len(x))])
 
     def log_evidence(self, T):
-        p, beta, nu = self.n_features, self.variance_prior[1], self._nu
-        N, kappa_n, _, nu_n, L, v = self._posterior(T)
+        N, _, _, _, L, v = self._posterior(T)
         log_det = 2 * np.sum(np.log(np.diagonal(L, axis1=-2, axis2=-1)), axis=-1)
-        log_det += np.log1p(np.sum(v**2, axis=-1))
-        out = _log_gamma_p(0.5 * nu_n, p) - multigammaln(0.5 * nu, p) + 0.5 * nu * p * np.log(2 * beta)
-        out += 0.5 * p * (np.log(self.kappa / kappa_n) - N * np.log(np.pi))
-        return out[..., 0] - 0.5 * nu_n[..., 0] * log_det
+        return self.log_evidence_of(N[..., 0], log_det + np.log1p(np.sum(v**2, axis=-1)))
+
+    def log_evidence_of(self, N, log_det):
+        """Log evidence of N rows by log |Ψ_n|, nats, (...)."""
+        p, nu, nu_n, kappa_n = self.n_features, self._nu, self._nu + N, self.kappa + N
+        out = multigammaln(0.5 * nu_n, p) - multigammaln(0.5 * nu, p)
+        out += 0.5 * nu * p * np.log(2 * self.variance_prior[1]) - 0.5 * nu_n * log_det
+        return out + 0.5 * p * (np.log(self.kappa / kappa_n) - N * np.log(np.pi))
 
     def sample(self, T, rng):
         p = self.n_features
@@ -405,11 +377,6 @@ def _symmetric(packed: np.ndarray, p: int) -> np.ndarray:
     S = np.empty((*packed.shape[:-1], p, p))
     S[..., i, j] = S[..., j, i] = packed
     return S
-
-
-def _log_gamma_p(x: np.ndarray, p: int) -> np.ndarray:
-    """Log of the multivariate gamma function, (...)."""
-    return 0.25 * p * (p - 1) * np.log(np.pi) + sum(gammaln(x - 0.5 * j) for j in range(p))
 
 
 def without_gaps(X: np.ndarray) -> np.ndarray:

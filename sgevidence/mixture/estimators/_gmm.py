@@ -29,7 +29,7 @@ from ...history import Rows
 from ...particles import log_sum_exp
 from ...rows import check_count, check_prior_pair
 from ...units import Fold, Units, UnitsUnknown
-from ..components import DiagonalGaussian, FullGaussian, GaussianComponent, SphericalGaussian
+from ..components import DiagonalGaussian, FullGaussian, SphericalGaussian
 from ..models import MixtureModel
 from ._mixture import MixtureEstimator
 
@@ -101,7 +101,7 @@ def _of_thin_directions(model: Any, theta: np.ndarray, W: np.ndarray) -> Found:
 
 
 #: The component of each ``covariance_type``.
-COMPONENT_OF_COVARIANCE: dict[str, type[GaussianComponent]] = {
+COMPONENT_OF_COVARIANCE: dict[str, type[DiagonalGaussian | FullGaussian]] = {
     "diag": DiagonalGaussian,
     "full": FullGaussian,
     "spherical": SphericalGaussian,

@@ -34,7 +34,7 @@ from autograd.extend import defvjp, primitive
 from ...models import log_gamma_draws, log_shares
 from ..components import Categorical, CategoricalParameters
 from ._mixture import Mixture
-from ._natural_sums import natural_sum
+from ._natural_sums import joined, natural_sum, on_log_gammas
 from ._one_component import OneComponent
 
 
@@ -50,12 +50,9 @@ def _natural_vjp(A, theta, K, n_levels):
     edges = np.cumsum((0, *n_levels))
 
     def vjp(g):
-        on_z = g[:, :, -1].T - np.exp(A[:, :, -1].T) * g[:, :, -1].T.sum(axis=1, keepdims=True)
-        slope = np.empty((K, len(theta), edges[-1]))
-        for part in map(slice, edges, edges[1:]):
-            n = g[:, :, part]
-            slope[:, :, part] = n - np.exp(A[:, :, part]) * n.sum(axis=2, keepdims=True)
-        return np.hstack([on_z, slope.transpose(1, 0, 2).reshape(len(theta), -1)])
+        parts = [slice(start, stop) for start, stop in pairwise(edges)]
+        on_u = [on_log_gammas(A[..., part], g[..., part], axis=2) for part in parts]
+        return joined(on_log_gammas(A[..., -1], g[..., -1]), np.swapaxes(np.concatenate(on_u, axis=2), 1, 2))
 
     return vjp
 
@@ -143,11 +140,6 @@ class CategoricalMixtureModel(Mixture):
         chosen = np.argsort(rng.random((n_starts, len(rows))), axis=1)[:, : min(K, len(rows))]
         agree = F[chosen][..., :-1] @ F[:, :-1].T + 0.5 * rng.random((n_starts, chosen.shape[1], 1))
         return self.at_groups(rows, np.argmax(agree, axis=1)[:, None] == np.arange(K)[:, None])
-
-    def blocks_at(self, T):
-        by_column = self._by_column(T[..., :-1])
-        u = [np.log((n + 0.5) / (n.mean(axis=2, keepdims=True) + 0.5)) for n in by_column]
-        return [np.concatenate(u, axis=2)]
 
     # -- one component: a closed form -----------------------------------------------------------
 

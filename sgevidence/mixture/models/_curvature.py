@@ -62,18 +62,3 @@ def likelihood_derivatives(
     H[:, 0, :, 0] -= n * (np.diag(pi) - np.outer(pi, pi))
     T[:, 0] -= n * pi
     return value, T, H
-
-
-def prior_derivatives(
-    z: np.ndarray, mu: np.ndarray, s: np.ndarray, a: float, tau: float, variance_prior: tuple[float, float]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient and Hessian of Σ_k (a z − e^z) + Σ_kj [−(b + ½) s − (c + ½ μ²/τ²) e^{−s}], like those."""
-    (K, p), (b, c), precision = mu.shape, variance_prior, np.exp(-s)
-    energy = (c + 0.5 * mu**2 / tau**2) * precision
-    g = np.column_stack([a - np.exp(z), -mu * precision / tau**2, energy - (b + 0.5)])
-    H, k, j = np.zeros((K, 2 * p + 1, K, 2 * p + 1)), np.arange(K)[:, None], np.arange(1, p + 1)
-    H[k[:, 0], 0, k[:, 0], 0] = -np.exp(z)
-    H[k, j, k, j] = -precision / tau**2
-    H[k, j, k, j + p] = H[k, j + p, k, j] = mu * precision / tau**2
-    H[k, j + p, k, j + p] = -energy
-    return g, H

@@ -37,14 +37,13 @@ from ...models import Model, QRSums, log_shares
 from ..components import (
     DiagonalGaussian,
     FullGaussian,
-    GaussianComponent,
     below,
     loses_digits,
     times_root,
     unit_lower,
     without_gaps,
 )
-from ._curvature import likelihood_derivatives, prior_derivatives
+from ._curvature import likelihood_derivatives
 from ._mixture import Mixture
 from ._natural_sums import log_prior_of_components, n_later, natural_coefficients, natural_sum
 from ._one_component import OneComponent, OneFullComponent
@@ -63,10 +62,10 @@ class MixtureModel(Mixture):
     mean_scale: float = 2.0  #: prior standard deviation of a mean in units of its component's σ
     variance_prior: tuple[float, float] = (1.0, 1.0)  #: shape and scale of an inverse gamma
     cell_log_units: tuple[float, ...] = ()  #: that a missing cell, nan, adds to its row's log density
-    component: type[GaussianComponent] = DiagonalGaussian
+    component: type[DiagonalGaussian | FullGaussian] = DiagonalGaussian
 
     @property
-    def family(self) -> GaussianComponent:  # type: ignore[override]
+    def family(self) -> DiagonalGaussian | FullGaussian:  # type: ignore[override]
         return self.component(self.n_features, self.mean_scale, self.variance_prior, self.cell_log_units)
 
     @property
@@ -100,12 +99,6 @@ class MixtureModel(Mixture):
 
     def blocks_of(self, components, rng):
         return self.family.blocks(components)
-
-    def blocks_at(self, T):
-        return self.family.blocks(self.family.at_rows(T))
-
-    def features(self, rows):
-        return self.family.features(without_gaps(rows.X))
 
     def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         z, *blocks = self._split(theta)
@@ -151,37 +144,23 @@ class MixtureModel(Mixture):
         return mu + times_root(rng.standard_normal(mu.shape), *factors)
 
     def derivatives(self, theta, rows):
-        """Value, gradient and Hessian at one point, of independent columns from one pass over the rows."""
+        """Value, gradient and Hessian at one point, of diagonal covariances from one pass over the rows."""
         if self.component is not DiagonalGaussian:
             return super().derivatives(theta, rows)
         z, mu, s = (part[0] for part in self._split(theta[None]))
         with np.errstate(all="ignore"):
             units, size = self.family.cell_units, self.evaluation.block_elements
             value, g, H = likelihood_derivatives(z, mu, s, rows, size, units)
-        return value, *self._by_parameter(g, H)
-
-    def prior_derivatives(self, theta):
-        if self.component is not DiagonalGaussian:
-            return super().prior_derivatives(theta)
-        z, mu, s = (part[0] for part in self._split(theta[None]))
-        with np.errstate(all="ignore"):
-            value = float(self.log_prior(theta[None])[0])
-            g, H = prior_derivatives(
-                z, mu, s, self.weight_concentration, self.mean_scale, self.variance_prior
-            )
-        return value, *self._by_parameter(g, H)
-
-    def _by_parameter(self, g, H):
-        """A gradient (K, q) and a Hessian (K, q, K, q) in the order of θ."""
         order = np.argsort(self.slots, axis=None)
-        return g.ravel()[order], H.reshape(g.size, g.size)[np.ix_(order, order)]
+        return value, g.ravel()[order], H.reshape(g.size, g.size)[np.ix_(order, order)]
 
     def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
         """Points to look for modes from, (n_starts, d): K + 3 clusters merged at random into K groups.
 
         The clusters are those of k-means, from another start every twenty mergers.
         """
-        K, merged, X, F = self.n_components, [], without_gaps(rows.X), self.features(rows)
+        K, merged, X = self.n_components, [], without_gaps(rows.X)
+        F = self.family.features(X)
         for _ in range(-(-n_starts // MERGERS)):
             clusters = kmeans2(X, K + 3, minit="++", seed=rng, iter=10)[1]
             sums = (clusters == np.arange(K + 3)[:, None]) * rows.weight @ F

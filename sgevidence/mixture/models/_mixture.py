@@ -16,6 +16,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from ...models import SINGLE_PRECISION_TOTAL, Evaluation, Exchangeable, Model, log_gamma_draws, log_shares
+from ..components import without_gaps
 from ..strata import is_known, mixture_answer
 
 
@@ -50,10 +51,6 @@ class Mixture(Exchangeable, Model):
     @abstractmethod
     def draw_rows(self, blocks: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
         """One row of each of n components with blocks (n, width), (n, p)."""
-
-    @abstractmethod
-    def blocks_at(self, T: np.ndarray) -> list[np.ndarray]:
-        """Blocks near those of the rows with sums of features (J, K, q) alone."""
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -101,16 +98,12 @@ class Mixture(Exchangeable, Model):
 
     def at_groups(self, rows: Any, member: np.ndarray) -> np.ndarray:
         """Points at the moments of groups of rows, (J, d) that ``member`` (J, K, n) says."""
-        return self._at_sums((member * rows.weight) @ self.features(rows))
-
-    def features(self, rows: Any) -> np.ndarray:
-        """Features of rows by which points begin, (n, q)."""
-        return self.family.features(rows.X)
+        return self._at_sums((member * rows.weight) @ self.family.features(without_gaps(rows.X)))
 
     def _at_sums(self, T: np.ndarray) -> np.ndarray:
         """Points at sums of features over K groups, (J, K, q)."""
         n = T[..., -1] + 1.0
-        return self._joined(np.log(n / np.mean(n, axis=1, keepdims=True)), self.blocks_at(T))
+        return self._joined(np.log(n / np.mean(n, axis=1, keepdims=True)), self.family.blocks_at(T))
 
     # -- rows ---------------------------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ def _natural_vjp(ans, theta, K, center, widths, by_cell=False):
             on_r = [2 * GC[:, row, column] * d[:, column] + linear[:, row] * (d * v)[:, column]]
             on_r[0] += mu[:, row] * on_v[:, column]
         on_s = -d * on_d - 0.5 * (_of_each(cells, widths) if by_cell else p // widths[1] * cells)
-        return joined(on_log_gammas(z, constant[:, 0]), _times(C, on_v), on_s, *on_r)
+        return joined(on_log_gammas(log_shares(z, axis=0), constant[:, 0]), _times(C, on_v), on_s, *on_r)
 
     return vjp
 
@@ -170,9 +170,9 @@ def joined(z: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate([z, *(block.reshape(-1, M) for block in blocks)]).T)
 
 
-def on_log_gammas(z: np.ndarray, on_log_pi: np.ndarray) -> np.ndarray:
-    """Derivatives with respect to z (K, M) of those with respect to log π."""
-    return on_log_pi - np.exp(log_shares(z, axis=0)) * on_log_pi.sum(axis=0)
+def on_log_gammas(log_pi: np.ndarray, on_log_pi: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Derivatives with respect to z of those with respect to log π, the shares of e^z along an axis."""
+    return on_log_pi - np.exp(log_pi) * on_log_pi.sum(axis=axis, keepdims=True)
 
 
 def natural_pass(

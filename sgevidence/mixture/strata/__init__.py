@@ -3,7 +3,7 @@
 from ._allocation_draws import statistics, weighed
 from ._answer import SharedWalk, is_known, mixture_answer, mixture_strata
 from ._evidence import MixturePosterior, Strata, mixture_evidence, strata_up_to
-from ._limits import is_affordable, why_not_affordable
+from ._limits import why_not_affordable
 from ._mixture_evidence import MixtureEvidence
 from ._permanents import log_permanent
 
@@ -14,7 +14,6 @@ __all__ = [
     "mixture_strata",
     "MixturePosterior",
     "Strata",
-    "is_affordable",
     "mixture_evidence",
     "strata_up_to",
     "why_not_affordable",

@@ -36,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+from ...models import pieces_in_cache
 from ...particles import log_sum_exp
 from ._permanents import log_permanent
 
@@ -76,10 +77,9 @@ def sample_allocations(
     K, M, q = c.shape
     # numbers in one block of responsibilities that allocations are drawn by: half the second cache.  The
     # system clears larger arrays at each request, which took half the time of a sweep of 1000 rows.
-    x, size = counted_once(F).T, max(32_000 // (K * len(F)), 1)
+    x = counted_once(F).T
     z, T, log_sum = np.zeros((M, len(F)), dtype=np.int16), np.empty((K, M, q)), np.empty(M)
-    for start in range(0, M, size):
-        part = slice(start, start + size)
+    for part in pieces_in_cache(M, K * len(F), 32_000):
         R = (c[:, part].reshape(-1, q) @ x).reshape(K, -1, len(F))
         top = R.max(axis=0)
         R -= top
@@ -102,9 +102,8 @@ def log_sum_over_labels(c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.n
     enter by their upper bounds.
     """
     (K, M, _), S = c.shape, T.shape[1]
-    out, size = np.empty((M, S)), max(BLOCK_NUMBERS // (K * K * S), 1)
-    for start in range(0, M, size):
-        part = slice(start, start + size)
+    out = np.empty((M, S))
+    for part in pieces_in_cache(M, K * K * S, BLOCK_NUMBERS):
         L = c[:, None, part] @ T.transpose(0, 2, 1)  # (point's component, allocation's component, m, S)
         top, as_labelled = L.max(axis=0), np.einsum("kkms->ms", L) + log_p
         log_A = L - top
@@ -116,5 +115,5 @@ def log_sum_over_labels(c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.n
         least = as_labelled.max(axis=1) - SMALL_TERM_NATS
         m, s = np.nonzero(out[part] > least[:, None])
         exact = log_permanent(log_A[:, :, m, s], A[:, :, m, s], least[m] - scale[m, s])
-        out[start + m, s] = exact + scale[m, s]
+        out[part.start + m, s] = exact + scale[m, s]
     return out

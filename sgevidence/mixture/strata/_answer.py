@@ -5,7 +5,7 @@ They give evidence, draws, and the evidences of all smaller numbers of component
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ...history import Rows
 from ...models import Model
 from ...samplers import shared
 from ._evidence import Strata, strata_up_to
-from ._limits import is_affordable
+from ._limits import why_not_affordable
 
 
 def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
@@ -52,16 +52,7 @@ def mixture_strata(model: Model, rows: Rows, rng: np.random.Generator) -> Strata
 def is_known(model: Model, rows: Rows) -> bool:
     """Whether the rows are few enough, and not too far out."""
     K = model.n_components  # type: ignore[attr-defined]
-    return is_affordable(model.family, rows.X, K, rows.weight)
-
-
-class Walked(NamedTuple):
-    """Strata, and of which rows and components they are."""
-
-    family: Any
-    concentration: float
-    rows: Rows
-    strata: Strata
+    return why_not_affordable(model.family, rows.X, K, rows.weight) is None
 
 
 class SharedWalk:
@@ -72,21 +63,14 @@ class SharedWalk:
 
     def __init__(self, numbers: Sequence[int], rng: np.random.Generator) -> None:
         self.numbers, self.rng = numbers, rng
-        self.known: list[Walked] = []
+        self.known: dict[Any, Strata] = {}
 
     def strata(self, model: Any, rows: Rows) -> Strata:
         """Strata of rows that are affordable for the model, with at least as many components as it has."""
         family, a, X, weight = model.family, model.weight_concentration, rows.X, rows.weight
-        for one in self.known:
-            same = one.family == family and one.concentration == a and len(one.rows) == len(rows)
-            same = (
-                same
-                and np.array_equal(one.rows.X, X, equal_nan=True)
-                and np.array_equal(one.rows.weight, weight)
-            )
-            if same and model.n_components <= one.strata.n_components:
-                return one.strata
-        K = max(k for k in (*self.numbers, model.n_components) if is_affordable(family, X, k, weight))
-        found = strata_up_to(family, X, K, a, deepcopy(self.rng), weight)
-        self.known.append(Walked(family, a, rows.copy(), found))
-        return found
+        key = family, a, X.shape, X.tobytes(), weight.tobytes()
+        if key not in self.known or self.known[key].n_components < model.n_components:
+            numbers = (*self.numbers, model.n_components)
+            K = max(k for k in numbers if why_not_affordable(family, X, k, weight) is None)
+            self.known[key] = strata_up_to(family, X, K, a, deepcopy(self.rng), weight)
+        return self.known[key]
