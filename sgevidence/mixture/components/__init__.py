@@ -10,7 +10,7 @@ from ._gaussians import (
     without_gaps,
 )
 from ._poisson import PoissonGamma
-from ._precision_factors import below, loses_digits, times_root, unit_lower
+from ._precision_factors import below, loses_digits, pairs, times_root, unit_lower
 
 __all__ = [
     "Categorical",
@@ -23,6 +23,7 @@ __all__ = [
     "SphericalGaussian",
     "below",
     "loses_digits",
+    "pairs",
     "times_root",
     "unit_lower",
     "without_gaps",

@@ -44,7 +44,7 @@ import numpy as np
 from scipy.special import gammaln, multigammaln
 
 from ._component import ComponentFamily
-from ._precision_factors import covariance_of, factors_of
+from ._precision_factors import covariance_of, factors_of, pairs
 
 
 class GaussianParameters(NamedTuple):
@@ -272,14 +272,14 @@ class FullGaussian(GaussianComponent):
 
     def blocks_at(self, T):
         n, p = T[..., -1:], self.n_features
-        mean, (i, j) = T[..., -1 - p : -1] / (n + 1.0), np.triu_indices(p)
+        mean, (i, j) = T[..., -1 - p : -1] / (n + 1.0), pairs(p)
         floor = max(self.variance_prior[1], 1e-3) * (i == j)
         scatter = T[..., : len(i)] - n * mean[..., i] * mean[..., j]
         return [mean, *factors_of(_symmetric((scatter + floor) / (n + 1.0), p))]
 
     def features(self, X):
         x = X - self.origin
-        i, j = np.triu_indices(self.n_features)
+        i, j = pairs(self.n_features)
         return np.column_stack([x[:, i] * x[:, j], x, np.ones(len(x))])
 
     def log_evidence(self, T):
@@ -308,7 +308,7 @@ class FullGaussian(GaussianComponent):
 
     def coefficients(self, parameters):
         mu, P = parameters.means - self.origin, np.linalg.inv(parameters.covariances)
-        i, j = np.triu_indices(self.n_features)
+        i, j = pairs(self.n_features)
         linear = (P @ mu[..., None])[..., 0]
         log_det = np.linalg.slogdet(2 * np.pi * parameters.covariances)[1]
         constant = -0.5 * (np.sum(mu * linear, axis=-1) + log_det)
@@ -317,7 +317,7 @@ class FullGaussian(GaussianComponent):
         )
 
     def parameters(self, c):
-        p, (i, j) = self.n_features, np.triu_indices(self.n_features)
+        p, (i, j) = self.n_features, pairs(self.n_features)
         covariance = np.linalg.inv(_symmetric(c[..., : len(i)] * np.where(i == j, -2.0, -1.0), p))
         return GaussianParameters(self.origin + (covariance @ c[..., len(i) : -1, None])[..., 0], covariance)
 
@@ -364,7 +364,7 @@ class FullGaussian(GaussianComponent):
         q = p * (p + 1) // 2
         second, first, N = T[..., :q], T[..., q : q + p], T[..., q + p :]
         kappa_n, posterior_mean, mean, from_prior = self._means(first, N)
-        i, j = np.triu_indices(p)
+        i, j = pairs(p)
         packed = second - first[..., i] * mean[..., j] + 2 * beta * (i == j)
         L = np.linalg.cholesky(_symmetric(packed, p))
         v = np.linalg.solve(L, (np.sqrt(self.kappa * N / kappa_n) * from_prior)[..., None])[..., 0]
@@ -373,7 +373,7 @@ class FullGaussian(GaussianComponent):
 
 def _symmetric(packed: np.ndarray, p: int) -> np.ndarray:
     """Matrices (..., p, p) of their numbers on and above the diagonal."""
-    i, j = np.triu_indices(p)
+    i, j = pairs(p)
     S = np.empty((*packed.shape[:-1], p, p))
     S[..., i, j] = S[..., j, i] = packed
     return S

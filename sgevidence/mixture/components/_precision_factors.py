@@ -79,6 +79,12 @@ def below(p: int) -> tuple[np.ndarray, np.ndarray]:
     return np.tril_indices(p, -1)
 
 
+@cache
+def pairs(p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the numbers on and above the diagonal of a p × p matrix."""
+    return np.triu_indices(p)
+
+
 @primitive
 def unit_lower(r):
     """C (..., p, p) of r (..., p (p − 1)/2)."""

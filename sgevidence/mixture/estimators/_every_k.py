@@ -1,9 +1,8 @@
 """Mixtures that differ in their number of components only: one walk over strata answers for all of them.
 
-Strata of components in use do not know how many components there are (:mod:`sgevidence.mixture.strata`).  The
-walk
-is that of the largest candidate.  Every candidate is then fitted from its own share of the strata, with an
-evidence, particles and a stream of its own, and the evidences share their errors.
+Strata of components in use do not know how many components there are (:mod:`sgevidence.mixture.strata`).
+The walk is that of the largest candidate.  Every candidate is then fitted from its own share of the strata,
+with an evidence, particles and a stream of its own, and the evidences share their errors.
 """
 
 from collections.abc import Iterator, Sequence

@@ -24,6 +24,7 @@ inner loops are long; ``widths`` = (p, w) or (p, p, p (p − 1)/2); ``F`` = feat
 (K, m, n) of m particles at a time; ``T`` = Σ_r w_r R_kr F_r, (K, M, q).
 """
 
+from functools import lru_cache
 from math import lgamma
 from typing import Any
 
@@ -32,7 +33,7 @@ from autograd.extend import defvjp, primitive
 from scipy.special import gammaln
 
 from ...models import log_shares, log_totals, pieces_in_cache, working_precision
-from ..components import below
+from ..components import below, pairs
 
 
 @primitive
@@ -52,16 +53,16 @@ def _natural_vjp(ans, theta, K, center, widths, by_cell=False):
     v = _row_times(mu, C)
 
     def vjp(g):
-        edges = [-p * (1 + by_cell) - 1, -p * by_cell - 1]
-        squares, linear, constant = np.split(np.swapaxes(g, 1, 2), edges, axis=1)
-        cells, constant = (constant[:, :-1], constant[:, -1:]) if by_cell else (constant, constant)
+        g, last = np.swapaxes(g, 1, 2), -p * by_cell - 1
+        squares, linear, constant = g[:, : last - p], g[:, last - p : last], g[:, -1:]
+        cells = g[:, last:-1] if by_cell else constant
         on_linear = _row_times(linear, C)
         on_v = d * (on_linear - cells * v)
         on_d, on_r = _of_each(on_linear * v - 0.5 * cells * v**2, widths), []
         if C is None:
             on_d = on_d - 0.5 * squares
         else:
-            G, (i, j), (row, column) = np.empty_like(C), np.triu_indices(p), below(p)  # G: d/dΛ, symmetric
+            G, (i, j), (row, column) = np.empty_like(C), pairs(p), below(p)  # G: d/dΛ, symmetric
             G[:, i, j] = G[:, j, i] = -0.5 * squares
             GC = _products(G, C)
             on_d = on_d + np.sum(C * GC, axis=1)
@@ -76,16 +77,14 @@ def _natural_vjp(ans, theta, K, center, widths, by_cell=False):
 @primitive
 def log_prior_of_components(theta, K, widths, a, tau, variance_prior):
     """Log density of z_k = log Gamma(a), μ | Σ ~ N(0, tau² Σ) and Σ by Bartlett's decomposition, (M,)."""
-    (z, mu, s, C), p, (b, beta), later = _parts(theta, K, widths), widths[0], variance_prior, n_later(widths)
-    shapes = b + later / 2
-    constant = np.sum(shapes * np.log(beta) - gammaln(shapes) + later / 2 * np.log(beta / np.pi))
-    constant = K * (constant - p / 2 * np.log(2 * np.pi * tau**2) - lgamma(a))
-    of_factors = _energy(mu, s, C, widths, tau, beta) + _powers(widths, b) * s
+    (z, mu, s, C), beta = _parts(theta, K, widths), variance_prior[1]
+    constant, powers = _constants(K, widths, a, tau, variance_prior)
+    of_factors = _energy(mu, s, C, widths, tau, beta) + powers * s
     return constant + np.sum(a * z - np.exp(z), axis=0) - np.sum(of_factors, axis=(0, 1))
 
 
 def _log_prior_vjp(ans, theta, K, widths, a, tau, variance_prior):
-    (z, mu, s, C), (b, beta) = _parts(theta, K, widths), variance_prior
+    (z, mu, s, C), beta = _parts(theta, K, widths), variance_prior[1]
     d, v = np.exp(-s), _row_times(mu, C)
 
     def vjp(g):
@@ -93,7 +92,7 @@ def _log_prior_vjp(ans, theta, K, widths, a, tau, variance_prior):
         if C is not None:
             row, column = below(widths[0])
             on_r = [mu[:, row] * on_v[:, column] - 2 * beta * d[:, column] * C[:, row, column]]
-        on_s = _energy(mu, s, C, widths, tau, beta) - _powers(widths, b)
+        on_s = _energy(mu, s, C, widths, tau, beta) - _constants(K, widths, a, tau, variance_prior)[1]
         return g[:, None] * joined(a - np.exp(z), _times(C, on_v), on_s, *on_r)
 
     return vjp
@@ -108,10 +107,14 @@ def n_later(widths: tuple[int, ...]) -> np.ndarray:
     return np.arange(widths[1] - 1, -1, -1) if len(widths) > 2 else np.zeros(widths[1])
 
 
-def _powers(widths, b):
-    """The prior has e^(−s) to the power of its shape and of half of the means and of the r that it scales."""
-    later = n_later(widths)
-    return (b + later + widths[0] / widths[1] / 2)[:, None]
+@lru_cache(maxsize=64)
+def _constants(K, widths, a, tau, variance_prior):
+    """Constant of the prior, and powers of e^(−s): shape, half of the means and r it scales, (w, 1)."""
+    p, w, (b, beta), later = widths[0], widths[1], variance_prior, n_later(widths)
+    shapes = b + later / 2
+    constant = np.sum(shapes * np.log(beta) - gammaln(shapes) + later / 2 * np.log(beta / np.pi))
+    constant = K * (constant - p / 2 * np.log(2 * np.pi * tau**2) - lgamma(a))
+    return constant, (b + later + p / w / 2)[:, None]
 
 
 def _energy(mu, s, C, widths, tau, beta):
@@ -151,7 +154,7 @@ def _row_times(v, C):
 
 def _of_pairs(L):
     """Coefficients of x_i x_j, i ≤ j, of symmetric matrices Λ (K, p, p, M)."""
-    i, j = np.triu_indices(L.shape[1])
+    i, j = pairs(L.shape[1])
     return L[:, i, j] * np.where(i == j, -0.5, -1.0)[:, None]
 
 

@@ -9,7 +9,7 @@ from autograd import numpy as anp
 from mutants import broken
 
 from sgevidence.history import Rows
-from sgevidence.mixture.models import MixtureModel, _curvature, _gaussian
+from sgevidence.mixture.models import MixtureModel, _gaussian
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -52,7 +52,7 @@ def test_equals_autograd(K, p):
     ],
 )
 def test_power(right, wrong, monkeypatch):
-    wrong = broken(_curvature.likelihood_derivatives, right, wrong)
+    wrong = broken(_gaussian.likelihood_derivatives, right, wrong)
     monkeypatch.setattr(_gaussian, "likelihood_derivatives", wrong)
     with pytest.raises(AssertionError):
         check()
