@@ -1,16 +1,15 @@
 """Families of components, each an exponential family with its conjugate prior."""
 
 from ._categorical import Categorical, CategoricalParameters
-from ._component import ComponentFamily
+from ._component import ComponentFamily, without_gaps
 from ._gaussians import (
     DiagonalGaussian,
     FullGaussian,
     GaussianParameters,
     SphericalGaussian,
-    without_gaps,
 )
 from ._poisson import PoissonGamma
-from ._precision_factors import below, loses_digits, pairs, times_root, unit_lower
+from ._precision_factors import below, loses_digits, n_later, pairs
 
 __all__ = [
     "Categorical",
@@ -23,8 +22,7 @@ __all__ = [
     "SphericalGaussian",
     "below",
     "loses_digits",
+    "n_later",
     "pairs",
-    "times_root",
-    "unit_lower",
     "without_gaps",
 ]

@@ -71,4 +71,13 @@ class ComponentFamily(ABC):
 
     def points(self, X: np.ndarray) -> np.ndarray:
         """Rows (n, ·) whose distances say how alike they are: a search splits components by them."""
+        return without_gaps(X)
+
+
+def without_gaps(X: np.ndarray) -> np.ndarray:
+    """X with the mean of its column in the place of a missing cell."""
+    there = ~np.isnan(X)
+    if there.all():
         return X
+    mean = np.sum(np.where(there, X, 0.0), axis=0) / np.maximum(there.sum(axis=0), 1)
+    return np.where(there, X, mean)

@@ -36,15 +36,17 @@ K. P. Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution; M
 mean-covariance models with applications to longitudinal data, Biometrika 86, 677.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from math import lgamma
 from typing import ClassVar, NamedTuple, Self
 
+import autograd.numpy as anp
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
 from ._component import ComponentFamily
-from ._precision_factors import covariance_of, factors_of, pairs
+from ._precision_factors import below, covariance_of, factors_of, n_later, pairs, times_root, unit_lower
 
 
 class GaussianParameters(NamedTuple):
@@ -58,9 +60,9 @@ class GaussianParameters(NamedTuple):
 class GaussianComponent(ComponentFamily):
     """Gaussian components with a conjugate prior.
 
-    Each structure of covariances also states the ``widths`` of its blocks, the ``blocks`` (..., width) of
-    parameters and the way back, ``of_blocks``; the ``blocks_at`` statistics (..., q) alone, to begin a search
-    from; and the variance of each column, (..., p), ``column_variances``.
+    Each structure of covariances also states the way back from blocks, ``of_blocks``; the ``blocks_at``
+    statistics (..., q) alone, to begin a search from; and the variance of each column, (..., p),
+    ``column_variances``.
     """
 
     n_features: int
@@ -69,6 +71,15 @@ class GaussianComponent(ComponentFamily):
     cell_log_units: tuple[float, ...] = ()  #: u of each column, 0 by default
     reference: np.ndarray | None = field(default=None, compare=False)
     has_gaps: bool = field(default=False, compare=False)  #: features count the cells of each column
+
+    @property
+    @abstractmethod
+    def widths(self) -> tuple[int, ...]:
+        """Numbers of each block, the means first."""
+
+    @abstractmethod
+    def blocks(self, parameters: GaussianParameters, rng: np.random.Generator) -> list[np.ndarray]:
+        """Blocks (..., width) of parameters."""
 
     @property
     def origin(self) -> np.ndarray:
@@ -92,6 +103,36 @@ class GaussianComponent(ComponentFamily):
         """u, (p,)."""
         return np.array(self.cell_log_units) if self.cell_log_units else np.zeros(self.n_features)
 
+    def sample_blocks(self, rng, shape):
+        """Blocks of this many components before any row."""
+        (p, w, *n_pairs), (b, beta) = self.widths, self.variance_prior
+        s = np.log(beta) - np.log(rng.gamma(b + n_later(self.widths) / 2, size=(*shape, w)))
+        r = [rng.standard_normal((*shape, width)) / np.sqrt(2 * beta) for width in n_pairs]
+        r = [each * np.exp(s[..., below(p)[1]] / 2) for each in r]
+        u = self.mean_scale * rng.standard_normal((*shape, p))
+        return [times_root(u, s, *r), s, *r]
+
+    def log_densities(self, blocks, X):
+        """Log density of rows by blocks (M, K, width), (M, K, n), from deviations: nothing cancels."""
+        mu, s, *r = blocks
+        there = ~np.isnan(X)
+        u = np.where(there, X, 0.0) - mu[:, :, None, :]  # (M, K, n, p)
+        for each in r:
+            u = anp.matmul(u, unit_lower(each))
+        if not there.all():
+            u = u * there
+        constant = anp.matmul(s + np.full(self.n_features, np.log(2 * np.pi)), there.T.astype(float))
+        log_N = -0.5 * (anp.sum(u**2 * anp.exp(-s)[:, :, None], axis=3) + constant)
+        return log_N + ~there @ self.cell_units
+
+    def sample_rows(self, parameters, rng):
+        return self.draw_rows(self.blocks(parameters, rng), rng)
+
+    def draw_rows(self, blocks, rng):
+        """One row of each of n components, (n, p)."""
+        mu, *factors = blocks
+        return mu + times_root(rng.standard_normal(mu.shape), *factors)
+
     def rounding(self, X: np.ndarray) -> float:
         """Rounding of squares, in units of the smallest variance that the prior lets so many rows have.
 
@@ -102,10 +143,6 @@ class GaussianComponent(ComponentFamily):
         least = beta + 0.5 * self.kappa / (self.kappa + 1) * X**2
         lost = np.nanmax((X - self.origin) ** 2 / least, initial=0.0)
         return float(np.finfo(float).eps * lost * (b + 0.5 * len(X)) * self.n_features)
-
-    def points(self, X: np.ndarray) -> np.ndarray:
-        """Columns, in their mean where a cell is missing."""
-        return without_gaps(X)
 
     def _means(
         self, first: np.ndarray, N: np.ndarray
@@ -149,7 +186,7 @@ class DiagonalGaussian(GaussianComponent):
     def widths(self):
         return self.n_features, self.n_variances
 
-    def blocks(self, parameters):
+    def blocks(self, parameters, rng):
         return [parameters.means, np.log(self._variances(parameters.covariances))]
 
     def of_blocks(self, mean, *factors):
@@ -169,8 +206,8 @@ class DiagonalGaussian(GaussianComponent):
     def features(self, X):
         x, cells = X - self.origin, []
         if self.has_gaps:
-            cells = [~np.isnan(X)]
-            x = np.where(cells[0], x, 0.0)
+            there = ~np.isnan(X)
+            x, cells = np.where(there, x, 0.0), [there]
         return np.column_stack([self._shared(x * x), x, *cells, np.ones(len(x))])
 
     def log_evidence(self, T):
@@ -205,10 +242,6 @@ class DiagonalGaussian(GaussianComponent):
         variance = -0.5 / c[..., :q]
         means = self.origin + variance * c[..., q : q + self.n_features]
         return GaussianParameters(means, self._covariances(variance))
-
-    def sample_rows(self, parameters, rng):
-        means, covariances = parameters
-        return means + np.sqrt(self._variances(covariances)) * rng.standard_normal(means.shape)
 
     def log_prior(self, parameters):
         (b, beta), mu, kappa = self.variance_prior, parameters.means, self.kappa
@@ -261,7 +294,7 @@ class FullGaussian(GaussianComponent):
         p = self.n_features
         return p, p, p * (p - 1) // 2
 
-    def blocks(self, parameters):
+    def blocks(self, parameters, rng):
         return [parameters.means, *factors_of(parameters.covariances)]
 
     def of_blocks(self, mean, *factors):
@@ -321,11 +354,6 @@ class FullGaussian(GaussianComponent):
         covariance = np.linalg.inv(_symmetric(c[..., : len(i)] * np.where(i == j, -2.0, -1.0), p))
         return GaussianParameters(self.origin + (covariance @ c[..., len(i) : -1, None])[..., 0], covariance)
 
-    def sample_rows(self, parameters, rng):
-        means, covariances = parameters
-        z = rng.standard_normal(means.shape)
-        return means + (np.linalg.cholesky(covariances) @ z[..., None])[..., 0]
-
     def log_prior(self, parameters):
         mu, covariance = parameters
         p, beta, nu, kappa = self.n_features, self.variance_prior[1], self._nu, self.kappa
@@ -377,12 +405,3 @@ def _symmetric(packed: np.ndarray, p: int) -> np.ndarray:
     S = np.empty((*packed.shape[:-1], p, p))
     S[..., i, j] = S[..., j, i] = packed
     return S
-
-
-def without_gaps(X: np.ndarray) -> np.ndarray:
-    """X with the mean of its column in the place of a missing cell."""
-    there = ~np.isnan(X)
-    if there.all():
-        return X
-    mean = np.sum(np.where(there, X, 0.0), axis=0) / np.maximum(there.sum(axis=0), 1)
-    return np.where(there, X, mean)

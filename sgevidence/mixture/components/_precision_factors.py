@@ -73,6 +73,11 @@ def inverse(C: np.ndarray) -> np.ndarray:
     return found
 
 
+def n_later(widths: tuple[int, ...]) -> np.ndarray:
+    """Columns after each that its variance is given, (w,): those of a matrix, or none."""
+    return np.arange(widths[1] - 1, -1, -1) if len(widths) > 2 else np.zeros(widths[1])
+
+
 @cache
 def below(p: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the numbers below the diagonal of a p × p matrix."""

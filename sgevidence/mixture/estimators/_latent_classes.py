@@ -75,7 +75,7 @@ def _told(model: Any, R: np.ndarray, rows: Any, is_missing: list[bool]) -> tuple
     """Nats by which answers, and missing ones, speak for two classes and not for one, (K, K) each."""
     K, c = len(R), model.category_concentration
     answers, silence = np.zeros((K, K)), np.zeros((K, K))
-    by_column = np.split(R @ model.family.features(rows.X), np.cumsum(model.n_levels), axis=1)
+    by_column = model.family.by_column(R @ model.family.features(rows.X))
     for counts, has_missing in zip(by_column, is_missing):
         if has_missing:
             missing, counts = counts[:, -1], counts[:, :-1]

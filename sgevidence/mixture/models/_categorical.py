@@ -23,7 +23,6 @@ indicators of each row, (n, q + 1); ``A`` = coefficients of each component and p
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import lgamma
 from typing import NamedTuple
 
@@ -31,28 +30,26 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-from ...models import log_gamma_draws, log_shares
-from ..components import Categorical, CategoricalParameters
+from ...models import log_shares
+from ..components import Categorical
 from ._mixture import Mixture
 from ._natural_sums import joined, natural_sum, on_log_gammas
 from ._one_component import OneComponent
 
 
 @primitive
-def natural_of_levels(theta, K, n_levels):
+def natural_of_levels(theta, K, family):
     """A (K, M, q + 1) of θ (M, d)."""
-    u, edges = theta[:, K:].reshape(len(theta), K, -1).transpose(1, 0, 2), np.cumsum((0, *n_levels))
-    parts = [log_shares(u[:, :, start:stop]) for start, stop in pairwise(edges)]
-    return np.concatenate([*parts, log_shares(theta[:, :K]).T[:, :, None]], axis=2)
+    u = theta[:, K:].reshape(len(theta), K, -1).transpose(1, 0, 2)
+    A = family.coefficients(family.of_blocks(u))
+    A[..., -1] = log_shares(theta[:, :K]).T
+    return A
 
 
-def _natural_vjp(A, theta, K, n_levels):
-    edges = np.cumsum((0, *n_levels))
-
+def _natural_vjp(A, theta, K, family):
     def vjp(g):
-        parts = [slice(start, stop) for start, stop in pairwise(edges)]
-        on_u = [on_log_gammas(A[..., part], g[..., part], axis=2) for part in parts]
-        return joined(on_log_gammas(A[..., -1], g[..., -1]), np.swapaxes(np.concatenate(on_u, axis=2), 1, 2))
+        on_u = g[..., :-1] - np.exp(A[..., :-1]) * family.totals(g[..., :-1])
+        return joined(on_log_gammas(A[..., -1], g[..., -1]), np.swapaxes(on_u, 1, 2))
 
     return vjp
 
@@ -82,9 +79,8 @@ class CategoricalMixtureModel(Mixture):
 
     @property
     def log_gammas(self) -> Sequence[tuple[np.ndarray, float]]:
-        K, columns = self.n_components, []
-        for start in range(K, self.n_params, sum(self.n_levels)):
-            columns += self._by_column(np.arange(start, start + sum(self.n_levels)))
+        _, u = self._split(np.arange(self.n_params)[None])
+        columns = [column for of_class in u[0] for column in self.family.by_column(of_class)]
         return *super().log_gammas, *((column, self.category_concentration) for column in columns)
 
     @property
@@ -93,41 +89,20 @@ class CategoricalMixtureModel(Mixture):
 
     # -- what is believed -----------------------------------------------------------------------
 
-    def sample_blocks(self, rng, size):
-        return [log_gamma_draws(self.category_concentration, rng, (size, self.n_components, *self.widths))]
-
-    def blocks_of(self, components, rng):
-        log_p = components.log_probabilities
-        shape = (*log_p.shape[:2], self.n_features)
-        totals = log_gamma_draws(self.category_concentration * np.array(self.n_levels), rng, shape)
-        return [log_p + np.repeat(totals, self.n_levels, axis=2)]
-
     def log_prior(self, theta):
         K = self.n_components
         return _log_gamma_density(theta[:, :K], self.weight_concentration) + _log_gamma_density(
             theta[:, K:], self.category_concentration
         )
 
-    def log_densities(self, blocks, X):
-        log_phi = anp.concatenate([log_shares(part) for part in self._by_column(blocks[0])], axis=2)
-        return anp.dot(log_phi, self.family.features(X)[:, :-1].T)
-
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
-        A = natural_of_levels(theta, self.n_components, self.n_levels)
+        A = natural_of_levels(theta, self.n_components, self.family)
         return natural_sum(A, self.family.features(rows.X), rows.weight, tape, single_below)
-
-    def _by_column(self, u):
-        """The part of each column, along the last axis."""
-        edges = np.cumsum((0, *self.n_levels))
-        return [u[..., start:stop] for start, stop in pairwise(edges)]
-
-    def draw_rows(self, blocks, rng):
-        return self.family.sample_rows(CategoricalParameters(*blocks), rng).astype(int)
 
     def parameters(self, theta):
         """Weights (M, K), and the probabilities of all levels, columns one after the other, (M, K, q)."""
         z, u = self._split(theta)
-        phi = np.concatenate([np.exp(log_shares(part)) for part in self._by_column(u)], axis=2)
+        phi = np.exp(self.family.of_blocks(u).log_probabilities)
         return {"weights": np.exp(log_shares(z)), "category_probabilities": phi}
 
     def starts(self, rows, n_starts: int, rng) -> np.ndarray:

@@ -45,7 +45,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import autograd.numpy as anp
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
@@ -53,14 +52,11 @@ from ...models import Model, QRSums, log_shares
 from ..components import (
     DiagonalGaussian,
     FullGaussian,
-    below,
     loses_digits,
-    times_root,
-    unit_lower,
     without_gaps,
 )
 from ._mixture import Mixture
-from ._natural_sums import log_prior_of_components, n_later, natural_coefficients, natural_sum
+from ._natural_sums import log_prior_of_components, natural_coefficients, natural_sum
 from ._one_component import OneComponent, OneFullComponent
 
 #: Mergers of one k-means solution.
@@ -95,44 +91,16 @@ class MixtureModel(Mixture):
         indices = [(int(one[1 + p + j]), one[1:][j::w][: p // w]) for one in self.slots for j in range(w)]
         return tuple(indices)
 
-    def sample_blocks(self, rng, size):
-        K, (p, w, *pairs), (b, beta) = self.n_components, self.widths, self.variance_prior
-        s = np.log(beta) - np.log(rng.gamma(b + n_later(self.widths) / 2, size=(size, K, w)))
-        r = [rng.standard_normal((size, K, width)) / np.sqrt(2 * beta) for width in pairs]
-        r = [each * np.exp(s[..., below(p)[1]] / 2) for each in r]
-        u = self.mean_scale * rng.standard_normal((size, K, p))
-        return [times_root(u, s, *r), s, *r]
-
     def log_prior(self, theta: Any) -> Any:
         """log p(θ), (M,)."""
         a, tau = self.weight_concentration, self.mean_scale
         return log_prior_of_components(theta, self.n_components, self.widths, a, tau, self.variance_prior)
-
-    def of_gaps(self, gaps: np.ndarray) -> np.ndarray:
-        """Log density that missing cells (n, p) add to rows, (n,)."""
-        return gaps @ self.family.cell_units
-
-    def blocks_of(self, components, rng):
-        return self.family.blocks(components)
 
     def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         z, *blocks = self._split(theta)
         return {"weights": np.exp(log_shares(z))} | self.family.of_blocks(*blocks)._asdict()
 
     # -- rows ---------------------------------------------------------------------------------------
-
-    def log_densities(self, blocks, X):
-        """From deviations, so that nothing cancels."""
-        mu, s, *r = blocks
-        there = ~np.isnan(X)
-        u = np.where(there, X, 0.0) - mu[:, :, None, :]  # (M, K, n, p)
-        for each in r:
-            u = anp.matmul(u, unit_lower(each))
-        if not there.all():
-            u = u * there
-        constant = anp.matmul(s + np.full(self.n_features, np.log(2 * np.pi)), there.T.astype(float))
-        log_N = -0.5 * (anp.sum(u**2 * anp.exp(-s)[:, :, None], axis=3) + constant)
-        return log_N + self.of_gaps(~there)
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, *factors = self._split(getattr(theta, "_value", theta))
@@ -145,7 +113,7 @@ class MixtureModel(Mixture):
             F = replace(self.family, reference=center, has_gaps=has_gaps).features(rows.X)
             A = natural_coefficients(theta, self.n_components, center, self.widths, has_gaps)
             value = natural_sum(A, F, rows.weight, tape, single_below)
-            return value + rows.weight @ self.of_gaps(gaps) if has_gaps else value
+            return value + rows.weight @ (gaps @ self.family.cell_units) if has_gaps else value
         return self._row_by_row(theta, rows, tape)
 
     def _row_by_row(self, theta: Any, rows: Any, tape: list | None) -> Any:
@@ -153,10 +121,6 @@ class MixtureModel(Mixture):
         M = len(getattr(theta, "_value", theta))
         blocks = rows.blocks(self.evaluation.rows_of_block(M))
         return sum(Model._block_log_likelihood(self, theta, b, tape) for b in blocks)
-
-    def draw_rows(self, blocks, rng):
-        mu, *factors = blocks
-        return mu + times_root(rng.standard_normal(mu.shape), *factors)
 
     def derivatives(self, theta, rows):
         """Value, gradient and Hessian at one point, of diagonal covariances from one pass over the rows."""

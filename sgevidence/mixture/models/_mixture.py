@@ -21,7 +21,7 @@ from ..strata import is_known, mixture_answer
 
 
 class Mixture(Exchangeable, Model):
-    """Mixture of K components of one family."""
+    """Mixture of K components of one family, which states its ``blocks`` and all that is made of them."""
 
     n_components: int
     n_features: int
@@ -35,22 +35,6 @@ class Mixture(Exchangeable, Model):
     has_one_mode = True  # in each labelling, or its own search finds them
     own_answer = staticmethod(mixture_answer)
     is_affordable = is_known
-
-    @abstractmethod
-    def sample_blocks(self, rng: np.random.Generator, size: int) -> list[np.ndarray]:
-        """Blocks (size, K, width) of components before any row."""
-
-    @abstractmethod
-    def blocks_of(self, components: Any, rng: np.random.Generator) -> list[np.ndarray]:
-        """Blocks (M, K, width) of components as the family has them; what no row sees is as the prior."""
-
-    @abstractmethod
-    def log_densities(self, blocks: Sequence[Any], X: np.ndarray) -> Any:
-        """log p(x_r | φ_k), (M, K, n)."""
-
-    @abstractmethod
-    def draw_rows(self, blocks: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
-        """One row of each of n components with blocks (n, width), (n, p)."""
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -83,7 +67,7 @@ class Mixture(Exchangeable, Model):
 
     def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         z = log_gamma_draws(self.weight_concentration, rng, (size, self.n_components))
-        return self._joined(z, self.sample_blocks(rng, size))
+        return self._joined(z, self.family.sample_blocks(rng, (size, self.n_components)))
 
     def from_components(
         self, log_weights: np.ndarray, components: Any, rng: np.random.Generator
@@ -93,7 +77,7 @@ class Mixture(Exchangeable, Model):
         Rows see differences of the K log-gammas only, the weights: log Σ e^z is drawn from its prior,
         the logarithm of a Gamma(K a) variate.
         """
-        blocks, total = self.blocks_of(components, rng), self.n_components * self.weight_concentration
+        blocks, total = self.family.blocks(components, rng), self.n_components * self.weight_concentration
         return self._joined(log_weights + log_gamma_draws(total, rng, (len(log_weights), 1)), blocks)
 
     def at_groups(self, rows: Any, member: np.ndarray) -> np.ndarray:
@@ -110,7 +94,7 @@ class Mixture(Exchangeable, Model):
     def component_log_densities(self, theta: Any, X: np.ndarray) -> Any:
         """log π_k p(x_r | φ_k), (K, M, n)."""
         z, *blocks = self._split(theta)
-        return anp.transpose(log_shares(z)[:, :, None] + self.log_densities(blocks, X), (1, 0, 2))
+        return anp.transpose(log_shares(z)[:, :, None] + self.family.log_densities(blocks, X), (1, 0, 2))
 
     def log_likelihood(self, theta: Any, rows: Any) -> Any:
         log_p = self.component_log_densities(theta, rows.X)
@@ -121,7 +105,7 @@ class Mixture(Exchangeable, Model):
         """n_rows draws: (X, labels).  One θ for all rows, or one θ for each row."""
         z, *blocks = self._split(np.broadcast_to(np.atleast_2d(theta), (n_rows, self.n_params)))
         labels = np.argmax(z + rng.gumbel(size=z.shape), axis=1)
-        return self.draw_rows([block[np.arange(n_rows), labels] for block in blocks], rng), labels
+        return self.family.draw_rows([block[np.arange(n_rows), labels] for block in blocks], rng), labels
 
     # -- one component: a closed form -----------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from autograd.extend import defvjp, primitive
 from scipy.special import gammaln
 
 from ...models import log_shares, log_totals, pieces_in_cache, working_precision
-from ..components import below, pairs
+from ..components import below, n_later, pairs
 
 
 @primitive
@@ -102,11 +102,6 @@ defvjp(natural_coefficients, _natural_vjp, argnums=(0,))
 defvjp(log_prior_of_components, _log_prior_vjp, argnums=(0,))
 
 
-def n_later(widths: tuple[int, ...]) -> np.ndarray:
-    """Columns after each that its variance is given, (w,): those of a matrix, or none."""
-    return np.arange(widths[1] - 1, -1, -1) if len(widths) > 2 else np.zeros(widths[1])
-
-
 @lru_cache(maxsize=64)
 def _constants(K, widths, a, tau, variance_prior):
     """Constant of the prior, and powers of e^(−s): shape, half of the means and r it scales, (w, 1)."""
@@ -173,9 +168,9 @@ def joined(z: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate([z, *(block.reshape(-1, M) for block in blocks)]).T)
 
 
-def on_log_gammas(log_pi: np.ndarray, on_log_pi: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Derivatives with respect to z of those with respect to log π, the shares of e^z along an axis."""
-    return on_log_pi - np.exp(log_pi) * on_log_pi.sum(axis=axis, keepdims=True)
+def on_log_gammas(log_pi: np.ndarray, on_log_pi: np.ndarray) -> np.ndarray:
+    """Derivatives with respect to z (K, M) of those with respect to log π."""
+    return on_log_pi - np.exp(log_pi) * on_log_pi.sum(axis=0)
 
 
 def natural_pass(

@@ -92,7 +92,8 @@ def _with_rows_of_their_own(c: np.ndarray, F: np.ndarray, rng: np.random.Generat
             m = np.flatnonzero(own[j] >= 0)
             z[m, own[j, m]] = j
         n_of = np.sum(z == np.arange(k)[:, None, None], axis=2)
-        met = np.all(n_of > 0, axis=0) & _differ(own)
+        wanted = np.sort(own, axis=0)  # −1 where a component needs no row of its own
+        met = np.all(n_of > 0, axis=0) & np.all((wanted[1:] != wanted[:-1]) | (wanted[1:] < 0), axis=0)
         accepted = met & (
             rng.random(len(left)) < 1 / np.prod(np.where(own >= 0, np.maximum(n_of, 1), 1), axis=0)
         )
@@ -101,9 +102,3 @@ def _with_rows_of_their_own(c: np.ndarray, F: np.ndarray, rng: np.random.Generat
         if not len(left):
             break
     return out
-
-
-def _differ(own: np.ndarray) -> np.ndarray:
-    """Whether no two components have the same row as their own, −1 being none, (M,)."""
-    ordered = np.sort(own, axis=0)
-    return np.all((ordered[1:] != ordered[:-1]) | (ordered[1:] < 0), axis=0)

@@ -213,7 +213,8 @@ def test_a_far_row_takes_nothing_from_the_others(cls, far, rng):
         GaussianParameters(
             np.array([[[0.1, 0.2], [0.8 * far, 0.8 * far]]]),
             np.array(covariances["full" if cls is FullMixture else "spherical"]),
-        )
+        ),
+        rng,
     )
     theta = np.repeat(model._joined(np.zeros((1, 2)), blocks), 3, axis=0)
     theta[:, 2:4] += rng.normal(size=(3, 2)) / 9
@@ -253,7 +254,7 @@ def test_blocks_are_the_inverse_of_parameters(cls, rng):
     named = model.parameters(theta)
     assert named["covariances"].shape == ((5, 3, 4, 4) if cls is FullMixture else (5, 3))
     again = model._joined(
-        theta[:, :3], model.family.blocks(GaussianParameters(named["means"], named["covariances"]))
+        theta[:, :3], model.family.blocks(GaussianParameters(named["means"], named["covariances"]), rng)
     )
     np.testing.assert_allclose(again, theta, rtol=1e-8, atol=1e-8)
     assert model.n_params == theta.shape[1]
