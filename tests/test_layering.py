@@ -123,7 +123,7 @@ def test_a_lawful_import_is_not(module, source):
 #: Rooms that know no kind of model: what a model is, it says itself.
 GENERAL = ("kernels", "particles", "history", "targets", "answers", "transitions", "samplers")
 #: Classes of kinds of model, and of estimators: their names are no words of general code.
-KINDS = r"\w+Model|GaussianMixture|Bayesian\w+|FarColumns|Strata|SharedWalk"
+KINDS = r"\w+Model|Mixture|Bayesian\w+|FarColumns|Strata|SharedWalk"
 
 
 def kinds_named(source: str) -> set[str]:

@@ -3,9 +3,10 @@
 from math import lgamma
 
 import numpy as np
+from mixture_kinds import SphericalMixture
 
 from sgevidence.answers._folded_modes import AroundMode, SeenByRows
-from sgevidence.mixture.models import MixtureModel, SphericalMixtureModel
+from sgevidence.mixture.models import MixtureModel
 
 
 def test_totals_of_log_gammas_are_as_in_the_prior():
@@ -29,7 +30,7 @@ def test_totals_of_log_gammas_are_as_in_the_prior():
 
 def test_draws_have_their_density():
     """The mean of g/f over draws of f is one for any density g; here another of the same kind."""
-    rng, model = np.random.default_rng(8), SphericalMixtureModel(2, 2)
+    rng, model = np.random.default_rng(8), SphericalMixture(2, 2)
     seen = SeenByRows(model.log_gammas, model.n_params)
     A = rng.standard_normal((8, 8))
     P = np.diag([9.0, 30.0, 5.0, 20.0, 8.0, 12.0, 4.0, 30.0]) + 0.3 * A @ A.T

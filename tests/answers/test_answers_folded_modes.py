@@ -4,20 +4,16 @@ from math import lgamma
 
 import numpy as np
 import pytest
+from mixture_kinds import FullMixture, SphericalMixture
 from mutants import broken
 from test_answers_folded import folded
 
 from sgevidence.answers import FoldsDoNotSuffice, _folded_modes, folded_modes_answer
 from sgevidence.history import Memory, Rows
-from sgevidence.mixture.models import (
-    CategoricalMixtureModel,
-    FullMixtureModel,
-    MixtureModel,
-    SphericalMixtureModel,
-)
+from sgevidence.mixture.models import CategoricalMixtureModel, MixtureModel
 from sgevidence.targets import Likelihood, Target, find_mode
 
-KINDS = [MixtureModel, CategoricalMixtureModel, FullMixtureModel, SphericalMixtureModel]
+KINDS = [MixtureModel, CategoricalMixtureModel, FullMixture, SphericalMixture]
 
 
 def two_groups(kind, rng, n):

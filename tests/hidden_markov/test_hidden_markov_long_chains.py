@@ -4,6 +4,7 @@ from math import factorial
 
 import numpy as np
 import pytest
+from mixture_kinds import prior_draws
 from scipy.special import gammaln
 
 from sgevidence import bridge_evidence
@@ -130,7 +131,7 @@ def constrained(model, phi):
                 log_A[i, :, j], k = phi[:, k], k + 1
     log_A -= np.logaddexp.reduce(log_A, axis=2)[..., None]
     means, log_variances = phi[:, k : k + K].T, phi[:, k + K :].T
-    parameters = type(model.emission.sample_prior(np.random.default_rng(0), 1))(
+    parameters = type(prior_draws(model.emission, np.random.default_rng(0), 1))(
         means[..., None], np.exp(log_variances)[..., None]
     )
     log_initial = np.full((K, M, 1), -np.log(K))

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from mixture_kinds import FullMixture
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.mixture.models import FullMixtureModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
 from sgevidence.mixture.strata import mixture_answer
 from sgevidence.models import GLMModel, LinearModel, NegativeBinomial
 from sgevidence.samplers._sgais import crossing_of
@@ -17,7 +18,7 @@ from sgevidence.transitions import HMC, Anneal, Proposal
     [
         (MixtureModel(2, 2), True),
         (MixtureModel(1, 2), False),
-        (FullMixtureModel(2, 2), True),
+        (FullMixture(2, 2), True),
         (LinearModel(2), False),
     ],
 )

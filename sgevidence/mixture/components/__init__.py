@@ -1,11 +1,15 @@
 """Families of components, each an exponential family with its conjugate prior."""
 
 from ._categorical import Categorical, CategoricalParameters
-from ._component import ComponentFamily
-from ._full_gaussian import FullGaussian
-from ._gaussian_component import GaussianComponent, GaussianParameters, without_gaps
+from ._component import ComponentFamily, without_gaps
+from ._gaussians import (
+    DiagonalGaussian,
+    FullGaussian,
+    GaussianParameters,
+    SphericalGaussian,
+)
 from ._poisson import PoissonGamma
-from ._variance_gaussians import DiagonalGaussian, SphericalGaussian
+from ._precision_factors import below, loses_digits, n_later, pairs
 
 __all__ = [
     "Categorical",
@@ -16,6 +20,9 @@ __all__ = [
     "GaussianParameters",
     "PoissonGamma",
     "SphericalGaussian",
-    "GaussianComponent",
+    "below",
+    "loses_digits",
+    "n_later",
+    "pairs",
     "without_gaps",
 ]

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from math import lgamma
 from typing import NamedTuple
 
+import autograd.numpy as anp
 import numpy as np
 from scipy.special import gammaln
 
-from ...models import log_gamma_draws
+from ...models import log_gamma_draws, log_shares
 from ._component import ComponentFamily
 
 
@@ -69,8 +70,7 @@ class Categorical(ComponentFamily):
 
     def sample(self, T, rng):
         shape = self.concentration + T[..., :-1]
-        g = log_gamma_draws(shape, rng)
-        return CategoricalParameters(g - np.repeat(self._log_sums(g), self.n_levels, axis=-1))
+        return self.of_blocks(log_gamma_draws(shape, rng))
 
     def coefficients(self, parameters):
         log_p = parameters.log_probabilities
@@ -81,8 +81,7 @@ class Categorical(ComponentFamily):
 
     def sample_rows(self, parameters, rng):
         noisy = parameters.log_probabilities + rng.gumbel(size=parameters.log_probabilities.shape)
-        parts = np.split(noisy, self._starts[1:], axis=-1)
-        return np.column_stack([np.argmax(part, axis=-1) for part in parts]).astype(float)
+        return np.column_stack([np.argmax(part, axis=-1) for part in self.by_column(noisy)]).astype(float)
 
     def log_prior(self, parameters):
         alpha, L = self.concentration, np.array(self.n_levels)
@@ -92,6 +91,43 @@ class Categorical(ComponentFamily):
     def points(self, X):
         """Levels as indicators: rows are as far apart as they have columns that differ."""
         return self.features(X)[:, :-1]
+
+    def sample_blocks(self, rng, shape):
+        """Logits of this many components before any row: log-gamma variates."""
+        return [log_gamma_draws(self.concentration, rng, (*shape, sum(self.n_levels)))]
+
+    def blocks(self, parameters, rng):
+        """Logits (..., Σ L_j) of parameters; sums over a column, which no row sees, are as in the prior."""
+        log_p = parameters.log_probabilities
+        shape = (*log_p.shape[:-1], self.n_features)
+        totals = log_gamma_draws(self.concentration * np.array(self.n_levels), rng, shape)
+        return [log_p + np.repeat(totals, self.n_levels, axis=-1)]
+
+    def of_blocks(self, u):
+        """Parameters of logits."""
+        return CategoricalParameters(u - np.repeat(self._log_sums(u), self.n_levels, axis=-1))
+
+    def blocks_at(self, T):
+        """Logits near those of the rows with statistics (..., q) alone, to begin a search from."""
+        mean = self.totals(T[..., :-1]) / np.repeat(self.n_levels, self.n_levels)
+        return [np.log((T[..., :-1] + 0.5) / (mean + 0.5))]
+
+    def log_densities(self, blocks, X):
+        """Log density of rows by logits (M, K, Σ L_j), (M, K, n)."""
+        log_p = anp.concatenate([log_shares(part) for part in self.by_column(blocks[0])], axis=2)
+        return anp.dot(log_p, self.features(X)[:, :-1].T)
+
+    def draw_rows(self, blocks, rng):
+        """One row of each of n components, (n, p)."""
+        return self.sample_rows(CategoricalParameters(*blocks), rng).astype(int)
+
+    def by_column(self, u):
+        """The part of each column, along the last axis."""
+        return [u[..., start : start + L] for start, L in zip(self._starts, self.n_levels)]
+
+    def totals(self, by_level: np.ndarray) -> np.ndarray:
+        """Sums over the levels of a column, at each of these, (..., Σ L_j)."""
+        return np.repeat(np.add.reduceat(by_level, self._starts, axis=-1), self.n_levels, axis=-1)
 
     @property
     def _starts(self) -> np.ndarray:

@@ -71,13 +71,13 @@ class ComponentFamily(ABC):
 
     def points(self, X: np.ndarray) -> np.ndarray:
         """Rows (n, ·) whose distances say how alike they are: a search splits components by them."""
+        return without_gaps(X)
+
+
+def without_gaps(X: np.ndarray) -> np.ndarray:
+    """X with the mean of its column in the place of a missing cell."""
+    there = ~np.isnan(X)
+    if there.all():
         return X
-
-    def log_density(self, parameters: Any, X: np.ndarray) -> np.ndarray:
-        """Log density of each row (n, p) for each of the parameters, (..., n)."""
-        return self.coefficients(parameters) @ self.features(X).T
-
-    def sample_prior(self, rng: np.random.Generator, size: int) -> Any:
-        """Draws of the parameters before any row; arrays that begin with (size,)."""
-        n_statistics = self.features(np.zeros((1, self.n_features))).shape[1]
-        return self.sample(np.zeros((size, n_statistics)), rng)
+    mean = np.sum(np.where(there, X, 0.0), axis=0) / np.maximum(there.sum(axis=0), 1)
+    return np.where(there, X, mean)

@@ -1,9 +1,8 @@
 """Mixtures that differ in their number of components only: one walk over strata answers for all of them.
 
-Strata of components in use do not know how many components there are (:mod:`sgevidence.mixture.strata`).  The
-walk
-is that of the largest candidate.  Every candidate is then fitted from its own share of the strata, with an
-evidence, particles and a stream of its own, and the evidences share their errors.
+Strata of components in use do not know how many components there are (:mod:`sgevidence.mixture.strata`).
+The walk is that of the largest candidate.  Every candidate is then fitted from its own share of the strata,
+with an evidence, particles and a stream of its own, and the evidences share their errors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -93,7 +92,8 @@ def _alike(models: Sequence[Any]) -> list[list[Any]]:
     """
     groups: list[tuple[Any, list[Any]]] = []
     for model in models:
-        if not isinstance(model, MixtureEstimator) or not _is_several(model.n_components):  # type: ignore[attr-defined]
+        K = getattr(model, "n_components", None)
+        if not isinstance(model, MixtureEstimator) or not isinstance(K, (int, np.integer)) or K < 2:
             continue
         key = type(model), settings(model) | {"n_components": None}
         for other, members in groups:
@@ -104,7 +104,3 @@ def _alike(models: Sequence[Any]) -> list[list[Any]]:
             groups.append((key, [model]))
     ordered = [sorted(members, key=lambda model: model.n_components) for _, members in groups]
     return [members for members in ordered if members[0].n_components < members[-1].n_components]
-
-
-def _is_several(K: Any) -> bool:
-    return isinstance(K, (int, np.integer)) and bool(K > 1)

@@ -29,7 +29,8 @@ from ...history import Rows
 from ...particles import log_sum_exp
 from ...rows import check_count, check_prior_pair
 from ...units import Fold, Units, UnitsUnknown
-from ..models import FullMixtureModel, GaussianMixture, MixtureModel, SphericalMixtureModel
+from ..components import DiagonalGaussian, FullGaussian, SphericalGaussian
+from ..models import MixtureModel
 from ._mixture import MixtureEstimator
 
 #: Factor between two scales of the prior of variances whose evidences a warning compares.
@@ -48,7 +49,7 @@ def _of_mixture(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> Foun
     """Location and spread of the whole mixture along its columns."""
     weights, means = named["weights"][..., None], named["means"]
     m = W @ np.sum(weights * means, axis=1)  # (p,)
-    variances = model.column_variances(named["covariances"])
+    variances = model.family.column_variances(named["covariances"])
     second = W @ np.sum(weights * (variances + (means - m) ** 2), axis=1)
     s = np.sqrt(second)
     p, (b, c) = len(m), model.variance_prior
@@ -77,7 +78,7 @@ def _of_thin_directions(model: Any, theta: np.ndarray, W: np.ndarray) -> Found:
     Twice β over the variance in the thinnest direction is the largest eigenvalue of a Wishart matrix, and at
     most its trace, which is χ² with p (2b + p − 1) degrees of freedom.
     """
-    if not isinstance(model, FullMixtureModel) or model.n_features == 1:
+    if model.component is not FullGaussian or model.n_features == 1:
         return None
     p, (b, beta) = model.n_features, model.variance_prior
     Sigma = np.tensordot(W, model.parameters(model.canonicalize(theta))["covariances"], axes=1)  # (K, p, p)
@@ -99,11 +100,11 @@ def _of_thin_directions(model: Any, theta: np.ndarray, W: np.ndarray) -> Found:
     )
 
 
-#: The model of each ``covariance_type``.
-MODEL_OF_COVARIANCE: dict[str, type[GaussianMixture]] = {
-    "diag": MixtureModel,
-    "full": FullMixtureModel,
-    "spherical": SphericalMixtureModel,
+#: The component of each ``covariance_type``.
+COMPONENT_OF_COVARIANCE: dict[str, type[DiagonalGaussian | FullGaussian]] = {
+    "diag": DiagonalGaussian,
+    "full": FullGaussian,
+    "spherical": SphericalGaussian,
 }
 
 #: Variance expected in the thinnest direction of a full covariance, in units of a column's: the largest
@@ -201,12 +202,12 @@ class BayesianGMM(MixtureEstimator):
     True
     """
 
-    _model: GaussianMixture
+    _model: MixtureModel
 
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "covariance_type": [StrOptions(set(MODEL_OF_COVARIANCE))],
+        "covariance_type": [StrOptions(set(COMPONENT_OF_COVARIANCE))],
         "weight_concentration": [Interval(Real, 0, None, closed="neither")],
         "mean_scale": [Interval(Real, 0, None, closed="neither")],
         "variance_prior": [tuple, list, None],
@@ -321,13 +322,14 @@ class BayesianGMM(MixtureEstimator):
         gaps = np.isnan(rows.X)
         return np.where(gaps, np.nan, rows.X) if gaps.any() else rows.X
 
-    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GaussianMixture:
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> MixtureModel:
         scale = None if self._units is None or not self._takes_missing else self._units.scale
-        return MODEL_OF_COVARIANCE[self.covariance_type](
+        return MixtureModel(
             n_components=check_count(self.n_components, "n_components"),
             n_features=X.shape[1],
             weight_concentration=self.weight_concentration,
             mean_scale=self.mean_scale,
             variance_prior=self._variance_prior(X.shape[1]),
             cell_log_units=() if scale is None else tuple(np.log(scale).tolist()),
+            component=COMPONENT_OF_COVARIANCE[self.covariance_type],
         )

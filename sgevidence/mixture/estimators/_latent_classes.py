@@ -19,7 +19,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 from sklearn.utils.validation import validate_data
 
 from ..._compat import Interval, StrOptions
@@ -37,6 +36,7 @@ from ...rows import (
     levels_of,
     missing_in,
 )
+from ..components import Categorical
 from ..models import CategoricalMixtureModel
 from ._mixture import MixtureEstimator
 
@@ -55,8 +55,8 @@ def differ_by_silence(
     None, too, where the rows, whose log evidence is given, speak for a single class.  ``is_missing`` says
     which columns have a missing answer as their last level.
     """
-    one = [_log_dm(n, model.category_concentration) for n in _counts(model, rows.weight[None], rows)]
-    if log_evidence <= np.sum(one):
+    family = model.family
+    if log_evidence <= family.log_evidence(rows.weight @ family.features(rows.X)):
         return None
     answers, silence = _told(model, _shares(model, theta, rows), rows, is_missing)
     found = np.argwhere(np.triu((silence > MIN_SILENCE_NATS) & (answers <= 0.0), 1))
@@ -75,7 +75,8 @@ def _told(model: Any, R: np.ndarray, rows: Any, is_missing: list[bool]) -> tuple
     """Nats by which answers, and missing ones, speak for two classes and not for one, (K, K) each."""
     K, c = len(R), model.category_concentration
     answers, silence = np.zeros((K, K)), np.zeros((K, K))
-    for counts, has_missing in zip(_counts(model, R, rows), is_missing):
+    by_column = model.family.by_column(R @ model.family.features(rows.X))
+    for counts, has_missing in zip(by_column, is_missing):
         if has_missing:
             missing, counts = counts[:, -1], counts[:, :-1]
             silence += _apart(np.stack([counts.sum(axis=1), missing], axis=1), c)
@@ -83,23 +84,11 @@ def _told(model: Any, R: np.ndarray, rows: Any, is_missing: list[bool]) -> tuple
     return answers, silence
 
 
-def _counts(model: Any, R: np.ndarray, rows: Any) -> list[np.ndarray]:
-    """Counts of the levels of each column among rows that are shared out, (K, L) each."""
-    columns = zip(rows.X.T, model.n_levels)
-    return [np.stack([R @ (x == level) for level in range(L)], axis=1) for x, L in columns]
-
-
 def _apart(counts: np.ndarray, c: float) -> np.ndarray:
-    """Log Bayes factor of probabilities of their own, for each pair of classes, (K, K)."""
-    alone, both = _log_dm(counts, c), _log_dm(counts[:, None] + counts, c)
+    """Log Bayes factor of probabilities of their own, for each pair of classes by counts (K, L), (K, K)."""
+    column, T = Categorical((counts.shape[1],), c), np.column_stack([counts, counts.sum(axis=1)])
+    alone, both = column.log_evidence(T), column.log_evidence(T[:, None] + T)
     return alone[:, None] + alone - both
-
-
-def _log_dm(counts: np.ndarray, c: float) -> np.ndarray:
-    """Log probability of counts of levels, in one order, under a symmetric Dirichlet prior."""
-    total, n_levels = counts.sum(axis=-1), counts.shape[-1]
-    own = (gammaln(counts + c) - gammaln(c)).sum(axis=-1)
-    return own + gammaln(n_levels * c) - gammaln(total + n_levels * c)
 
 
 #: Beginning of the doubt of classes that differ in who answers.

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import multigammaln
 
 from ...exceptions import DivergenceError
 from ...models import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums, triangular
@@ -44,8 +43,8 @@ class OneComponent(NamedTuple):
         """
         weight, mean, scatter = sums.by_column()
         p, has_gaps = model.n_features, bool(np.any(sums.along))
-        second = scatter if model.widths[1] == p else [np.sum(scatter)]
         family = replace(model.family, reference=mean, has_gaps=has_gaps)
+        second = scatter if model.widths[1] == p else [np.sum(scatter)]
         return cls(model, family, np.array([*second, *[0.0] * p, *weight[: p * has_gaps], sums.total_weight]))
 
     @property
@@ -94,11 +93,7 @@ class OneFullComponent(NamedTuple):
     @property
     def log_evidence(self) -> float:
         """log p(x), nats."""
-        p, (b, beta), kappa, n = len(self.d), self.model.variance_prior, self.model.mean_scale**-2.0, self.n
-        nu = 2 * b + p - 1
-        gammas = multigammaln(self.nu / 2, p) - multigammaln(nu / 2, p)
-        dets = nu * p * np.log(2 * beta) - self.nu * self.log_det
-        return float(gammas + 0.5 * (dets + p * np.log(kappa / (kappa + n)) - n * p * np.log(np.pi)))
+        return float(self.model.family.log_evidence_of(self.n, self.log_det))
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws, (size, d): Σ inverse Wishart (Bartlett 1933), μ | Σ Gaussian, z as prior."""

@@ -36,17 +36,15 @@ LEAST_OF_BASIN = 3
 class Stage(NamedTuple):
     """Estimate of a stratum from lineages.
 
-    ``points`` are coefficients (k, M, q) and ``log_w`` (M,) weights of draws from the stratum's posterior;
-    ``effective`` is the share of chains, or of draws of q, that carry the answer.
+    ``points`` are coefficients (k, M, q) of draws from the stratum's posterior, whose weights (M,) the
+    estimate has, and as ``n_effective`` the share of chains, or of draws of q, that carry the answer.
     """
 
     z: np.ndarray
     basin: np.ndarray
     log_B: np.ndarray
     points: np.ndarray
-    log_w: np.ndarray
     estimate: Estimate
-    effective: float
     n_sweeps: int
 
     @property
@@ -89,10 +87,10 @@ def by_basin(
     for B in range(basin.max() + 1):
         mine = np.where(basin[parents % L] == B, log_q, -np.inf)
         estimates.append(_estimate(mine, log_p[:, basin == B]))
-    estimate, effective, log_B = _sum(estimates, basin, DRAWS_PER_LINEAGE * L)
+    estimate, log_B = _sum(estimates, basin, DRAWS_PER_LINEAGE * L)
     n_sweeps = L * (forget + max(forget // 2, 1) + between * (N_KEPT + DRAWS_OF_LINEAGE))
     points = np.concatenate([draws, chains], axis=1)
-    return Stage(z, basin, log_B, points, estimate.log_w, estimate, effective, n_sweeps)
+    return Stage(z, basin, log_B, points, estimate, n_sweeps)
 
 
 def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -155,8 +153,8 @@ def _basins(terms: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1]
 
 
-def _sum(estimates: list[Estimate | None], basin: np.ndarray, n_q: int) -> tuple[Estimate, float, np.ndarray]:
-    """Ẑ = Σ_B Ẑ_B with weights of all draws, the effective share, and log Ẑ_B.
+def _sum(estimates: list[Estimate | None], basin: np.ndarray, n_q: int) -> tuple[Estimate, np.ndarray]:
+    """Ẑ = Σ_B Ẑ_B with weights of all draws and the effective share, and log Ẑ_B.
 
     Weights of q's draws add up, each draw being of one basin; those of chains are each basin's own.
     """
@@ -175,4 +173,4 @@ def _sum(estimates: list[Estimate | None], basin: np.ndarray, n_q: int) -> tuple
         var_q, var_p = var_q + share[B] ** 2 * one.var_q, var_p + share[B] ** 2 * one.var_p
         effective += share[B] * min(one.n_effective / size[B], 1.0)
     log_w = np.r_[log_w, chains.ravel()]
-    return Estimate(total, float(var_q), float(var_p), float(effective), log_w), float(effective), log_B
+    return Estimate(total, float(var_q), float(var_p), float(effective), log_w), log_B

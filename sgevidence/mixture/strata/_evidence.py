@@ -309,8 +309,7 @@ def _draws(
             c = one.points[:, systematic(w / w.sum(), rng, n)]
             T = sample_in_use(c, problem.F, rng)
             parts.append(np.concatenate([T, np.zeros((K - one.k, n, q))]))
-    T = rng.permuted(np.arange(K)[:, None].repeat(size, axis=1), axis=0)[:, :, None]
-    T = np.take_along_axis(np.concatenate(parts, axis=1), T, axis=0)
+    T = _relabelled(np.concatenate(parts, axis=1), rng)
     log_pi = log_dirichlet(problem.concentration + T[..., -1], rng)
     return log_pi.T, problem.family.sample(T.transpose(1, 0, 2), rng)
 
@@ -320,8 +319,12 @@ def _partial_draws(
 ) -> tuple[np.ndarray, Any]:
     """Posterior draws of rows that do not count once, as :func:`_draws`: points as they were weighed."""
     w = np.exp(found.log_w - found.log_w.max())
-    c = found.points[:, systematic(w / w.sum(), rng, size)].transpose(1, 0, 2)
-    labels = rng.permuted(np.tile(np.arange(found.k), (size, 1)), axis=1)
-    c = np.take_along_axis(c, labels[:, :, None], axis=1)
+    c = _relabelled(found.points[:, systematic(w / w.sum(), rng, size)], rng).transpose(1, 0, 2)
     components = problem.family.parameters(c)
     return c[..., -1] - problem.family.coefficients(components)[..., -1], components
+
+
+def _relabelled(c: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Numbers (K, M, q) of components, the labels of each of M points at random."""
+    order = rng.permuted(np.arange(len(c))[:, None].repeat(c.shape[1], axis=1), axis=0)
+    return np.take_along_axis(c, order[:, :, None], axis=0)

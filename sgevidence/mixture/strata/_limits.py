@@ -58,21 +58,13 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray) -> 
     return Doubt(nats, f"the log evidence may be off by {nats:.1f} nats: {words}")
 
 
-def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
-    """Whether :func:`mixture_evidence` answers for these rows, in less than about a minute.
-
-    Not for weights that are not whole numbers, more than 10 components, columns so far out that double
-    precision loses them, and more than 1.2 million rows · components · numbers of each.
-    """
-    return why_not_affordable(family, X, n_components, weight) is None
-
-
 def why_not_affordable(
     family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray
 ) -> str | None:
-    """The reason for which :func:`mixture_evidence` does not answer for these rows; None if it does.
+    """The reason for which :func:`mixture_evidence` does not answer in about a minute, or None.
 
-    Parameters are those of :func:`is_affordable`.
+    Weights that are not whole numbers, more than 10 components, columns so far out that double precision
+    loses them, and more than 1.2 million rows · components · numbers of each.
     """
     if not len(X):
         return "there is no row"

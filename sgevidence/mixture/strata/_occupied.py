@@ -12,6 +12,7 @@ Symbols: ``R`` = responsibilities (k, M, n), ``c`` = coefficients (k, M, q), ``F
 
 import numpy as np
 
+from ...models import pieces_in_cache
 from ...particles import log_sum_exp
 from ._allocation_draws import BLOCK_NUMBERS, counted_once, sample_allocations, statistics
 
@@ -23,9 +24,7 @@ def log_likelihood_in_use(c: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.
     """log p(x | θ) and log P(all in use | θ, x) of M points, each (M,), nats."""
     (k, M, q), (x, u) = c.shape, (counted_once(F), F[:, -1])
     log_p, log_in_use = np.empty(M), np.zeros(M)
-    size = max(BLOCK_NUMBERS // (k * len(F)), 1)
-    for start in range(0, M, size):
-        part = slice(start, start + size)
+    for part in pieces_in_cache(M, k * len(F), BLOCK_NUMBERS):
         R = (c[:, part].reshape(-1, q) @ x.T).reshape(k, -1, len(F))
         top = R.max(axis=0)
         R -= top
@@ -70,10 +69,9 @@ def sample_in_use(c: np.ndarray, F: np.ndarray, rng: np.random.Generator) -> np.
     in proportion to p(z | θ, x) Π_j n_j, so that it is accepted with Π_j 1/n_j.
     """
     T = sample_allocations(c, F, rng)[1]
-    bad, size = np.flatnonzero(np.any(T[..., -1] == 0, axis=0)), max(BLOCK_NUMBERS // (len(c) * len(F)), 1)
-    for start in range(0, len(bad), size):
-        part = bad[start : start + size]
-        T[:, part] = statistics(_with_rows_of_their_own(c[:, part], F, rng), F, len(c))
+    bad = np.flatnonzero(np.any(T[..., -1] == 0, axis=0))
+    for part in pieces_in_cache(len(bad), len(c) * len(F), BLOCK_NUMBERS):
+        T[:, bad[part]] = statistics(_with_rows_of_their_own(c[:, bad[part]], F, rng), F, len(c))
     return T
 
 
@@ -94,7 +92,8 @@ def _with_rows_of_their_own(c: np.ndarray, F: np.ndarray, rng: np.random.Generat
             m = np.flatnonzero(own[j] >= 0)
             z[m, own[j, m]] = j
         n_of = np.sum(z == np.arange(k)[:, None, None], axis=2)
-        met = np.all(n_of > 0, axis=0) & _differ(own)
+        wanted = np.sort(own, axis=0)  # −1 where a component needs no row of its own
+        met = np.all(n_of > 0, axis=0) & np.all((wanted[1:] != wanted[:-1]) | (wanted[1:] < 0), axis=0)
         accepted = met & (
             rng.random(len(left)) < 1 / np.prod(np.where(own >= 0, np.maximum(n_of, 1), 1), axis=0)
         )
@@ -103,9 +102,3 @@ def _with_rows_of_their_own(c: np.ndarray, F: np.ndarray, rng: np.random.Generat
         if not len(left):
             break
     return out
-
-
-def _differ(own: np.ndarray) -> np.ndarray:
-    """Whether no two components have the same row as their own, −1 being none, (M,)."""
-    ordered = np.sort(own, axis=0)
-    return np.all((ordered[1:] != ordered[:-1]) | (ordered[1:] < 0), axis=0)

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...models import pieces_in_cache
 from ...particles import log_sum_exp
 from ._allocation_draws import BLOCK_NUMBERS, counted_once, sample_allocations, statistics
 from ._basins import by_basin, going_on
@@ -48,7 +49,7 @@ class PartialRows(Problem):
 
     def log_target(self, c: np.ndarray) -> np.ndarray:
         """Σ_r u_r log p(x_r | θ), (M,)."""
-        return np.concatenate([self._log_densities(part) @ self.F[:, -1] for part in self._blocks(c)])
+        return self._log_likelihood(c, self.F[:, -1])
 
     def swept(self, z, T, c, n_sweeps, rng):
         """(z, T, c) so many sweeps on; without a point to start from nothing is refused."""
@@ -64,17 +65,12 @@ class PartialRows(Problem):
 
     def _log_spare(self, c: np.ndarray, T_spare: np.ndarray) -> np.ndarray:
         """Σ_r (1 − u_r) log r_z(θ), (S,)."""
-        rest = 1.0 - self.F[:, -1]
-        log_p = np.concatenate([self._log_densities(part) @ rest for part in self._blocks(c)])
-        return np.sum(c * T_spare, axis=(0, 2)) - log_p
+        return np.sum(c * T_spare, axis=(0, 2)) - self._log_likelihood(c, 1.0 - self.F[:, -1])
 
-    def _log_densities(self, c: np.ndarray) -> np.ndarray:
-        """log p(x_r | θ) of each row, (M, n)."""
-        return log_sum_exp(c @ counted_once(self.F).T, axis=0)
-
-    def _blocks(self, c: np.ndarray) -> list[np.ndarray]:
-        size = max(BLOCK_NUMBERS // (len(c) * len(self.F)), 1)
-        return [c[:, start : start + size] for start in range(0, c.shape[1], size)]
+    def _log_likelihood(self, c: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Σ_r w_r log p(x_r | θ), (M,)."""
+        x, pieces = counted_once(self.F).T, pieces_in_cache(c.shape[1], len(c) * len(self.F), BLOCK_NUMBERS)
+        return np.concatenate([log_sum_exp(c[:, part] @ x, axis=0) @ weight for part in pieces])
 
 
 def partial_answers(

@@ -157,11 +157,11 @@ class Stratum(NamedTuple):
             log_B=combined_halves(stages),
             std=max(_std(stages), std),
             halves_gap=gap,
-            effective=min(one.effective for one in stages),
+            effective=min(one.estimate.n_effective for one in stages),
             n_met=n_met,
             z=z,
             points=np.concatenate([one.points for one in stages], axis=1),
-            log_w=np.concatenate([one.log_w - np.log(len(one.log_w)) for one in stages]),
+            log_w=np.concatenate([one.estimate.log_w - np.log(one.points.shape[1]) for one in stages]),
             n_likelihoods=spent + float(n_points * z[0].shape[1]),
         )
 
@@ -291,7 +291,7 @@ def is_well(stage: Stage, is_first: bool, share: float = 1.0) -> bool:
     if share * stage.estimate.std > sharp:
         return False
     # share of all strata below which few effective chains will do: the error bar says how few
-    return share < 0.1 or (stage.effective >= well and not stage.is_thin)
+    return share < 0.1 or (stage.estimate.n_effective >= well and not stage.is_thin)
 
 
 def _enough(stages: Sequence[Stage], share: float, first: int) -> int:

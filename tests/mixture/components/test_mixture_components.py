@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mixture_kinds import log_density, prior_draws
 from scipy import stats
 
 from sgevidence.history import Rows
@@ -97,9 +98,9 @@ def test_evidence_of_counts_is_the_product_of_negative_binomial_predictions():
 
 
 def test_a_rate_and_its_density_are_those_of_scipy():
-    X, drawn = counts(), POISSON.sample_prior(np.random.default_rng(2), 5)
+    X, drawn = counts(), prior_draws(POISSON, np.random.default_rng(2), 5)
     expected = stats.poisson.logpmf(X, drawn.rates[:, None]).sum(axis=2)
-    assert np.allclose(POISSON.log_density(drawn, X), expected)
+    assert np.allclose(log_density(POISSON, drawn, X), expected)
     (a, b), units = POISSON.rate_prior, np.array(POISSON.mean_counts)
     prior = stats.gamma.logpdf(drawn.rates, a, scale=units / b).sum(axis=1)
     assert np.allclose(POISSON.log_prior(drawn), prior)
@@ -108,7 +109,7 @@ def test_a_rate_and_its_density_are_those_of_scipy():
 def test_rows_of_a_component_have_its_moments():
     rng = np.random.default_rng(3)
     for family in (*(family(2, **PRIOR) for family in GAUSSIAN), POISSON):
-        c = np.repeat(family.coefficients(family.sample_prior(rng, 1)), 40_000, axis=0)
+        c = np.repeat(family.coefficients(prior_draws(family, rng, 1)), 40_000, axis=0)
         X = family.sample_rows(family.parameters(c), rng)
         of = family.parameters(c)
         mean, cov = (of.rates[0], np.diag(of.rates[0])) if family is POISSON else (of[0][0], of[1][0])
@@ -189,15 +190,15 @@ def test_where_features_are_measured_from_changes_nothing(family):
     assert float(moved.log_evidence(total(moved, X))) == pytest.approx(
         float(family.log_evidence(total(family, X))), abs=1e-10
     )
-    parameters = family.sample_prior(np.random.default_rng(0), 5)
-    assert np.allclose(moved.log_density(parameters, X), family.log_density(parameters, X))
+    parameters = prior_draws(family, np.random.default_rng(0), 5)
+    assert np.allclose(log_density(moved, parameters, X), log_density(family, parameters, X))
 
 
 def test_densities_of_rows_are_those_of_scipy():
     X, rng = gaussian_rows(3), np.random.default_rng(1)
     for family in GAUSSIAN:
-        drawn = family(3, **PRIOR).sample_prior(rng, 4)
-        found = family(3).at(X).log_density(drawn, X)
+        drawn = prior_draws(family(3, **PRIOR), rng, 4)
+        found = log_density(family(3).at(X), drawn, X)
         for mean, cov, log_p in zip(*drawn, found):
             cov = cov if cov.ndim == 2 else np.diag(np.broadcast_to(cov, 3))
             expected = stats.multivariate_normal.logpdf(X, mean, cov, allow_singular=True)
@@ -220,7 +221,7 @@ def test_priors_are_those_of_scipy():
         FullGaussian(3, **PRIOR).log_prior(GaussianParameters(mu, S)),
     ]
     assert np.allclose(np.array(found, dtype=float), [diagonal, spherical, full])
-    drawn = CATEGORICAL.sample_prior(rng, 6)
+    drawn = prior_draws(CATEGORICAL, rng, 6)
     p = np.exp(drawn.log_probabilities)
     parts = [
         stats.dirichlet.logpdf(p[:, s].T, np.full(p[:, s].shape[1], 0.7))
@@ -276,5 +277,5 @@ def test_any_leading_shape(family, X):
     drawn = family.sample(T, np.random.default_rng(0))
     assert family.coefficients(drawn).shape == T.shape
     assert family.log_prior(drawn).shape == (2, 5)
-    assert family.log_density(drawn, X).shape == (2, 5, len(X))
+    assert log_density(family, drawn, X).shape == (2, 5, len(X))
     assert np.allclose(family.log_evidence(0 * T), 0.0)  # no row says nothing

@@ -4,16 +4,17 @@ import mpmath
 import numpy as np
 import pytest
 from autograd.test_util import check_grads
+from mixture_kinds import FullMixture, SphericalMixture
 from scipy import stats
 
 from sgevidence.history import Rows
-from sgevidence.mixture.models import FullMixtureModel, MixtureModel, SphericalMixtureModel
-from sgevidence.mixture.models._precision_factors import factors_of, largest_term
+from sgevidence.mixture.components import GaussianParameters
+from sgevidence.mixture.models import MixtureModel, _gaussian
 from sgevidence.models import Model, value_and_grad
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
-BOTH = pytest.mark.parametrize("cls", [FullMixtureModel, SphericalMixtureModel])
+BOTH = pytest.mark.parametrize("cls", [FullMixture, SphericalMixture])
 PRIOR = dict(weight_concentration=0.7, mean_scale=1.7, variance_prior=(1.3, 0.6))
 
 
@@ -35,7 +36,7 @@ def chain_of_t(X, b=1.3, beta=0.6, tau=1.7, less=0):
 @pytest.mark.parametrize(("n", "p"), [(9, 1), (30, 2), (3, 5), (40, 12), (20, 30)])
 def test_full_is_exact(n, p, rng):
     X = rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) + rng.normal(size=p)
-    found = FullMixtureModel(1, p, **PRIOR).exact_log_evidence(Rows.of(X))
+    found = FullMixture(1, p, **PRIOR).exact_log_evidence(Rows.of(X))
     assert found == pytest.approx(chain_of_t(X), abs=1e-8)
     assert abs(found - chain_of_t(X, less=0.5)) > 0.01  # the mutant: other degrees of freedom
 
@@ -46,7 +47,7 @@ def test_spherical_is_exact(rng):
     X = rng.normal(size=(n, p)) + 1
     C = np.kron(np.eye(p), np.eye(n) + tau**2 * np.ones((n, n)))
     t = stats.multivariate_t.logpdf(X.T.ravel(), np.zeros(n * p), beta / b * C, df=2 * b)
-    model = SphericalMixtureModel(1, p, **PRIOR)
+    model = SphericalMixture(1, p, **PRIOR)
     assert model.exact_log_evidence(Rows.of(X)) == pytest.approx(t, abs=1e-9)
 
 
@@ -95,7 +96,7 @@ def test_no_column_is_too_far_or_too_like_another(case, rng):
         X = np.rint(1e8 + 1e7 * X)
         X[:, 1] = X[:, 0] + rng.integers(0, 2, 40)
     expected = in_many_digits(X)
-    assert FullMixtureModel(1, 3).exact_log_evidence(Rows.of(X)) == pytest.approx(expected, abs=1e-6)
+    assert FullMixture(1, 3).exact_log_evidence(Rows.of(X)) == pytest.approx(expected, abs=1e-6)
 
 
 @BOTH
@@ -118,7 +119,7 @@ def test_draws_of_the_posterior_have_its_density(cls, rng):
 def test_the_prior_is_scipys(rng):
     """Wishart and Gaussian densities and the Jacobian by central differences, for three columns."""
     p, (b, beta), tau, a = 3, PRIOR["variance_prior"], PRIOR["mean_scale"], PRIOR["weight_concentration"]
-    model, below = FullMixtureModel(1, p, **PRIOR), np.tril_indices(p)
+    model, below = FullMixture(1, p, **PRIOR), np.tril_indices(p)
 
     def natural(theta):
         named = model.parameters(theta[None])
@@ -136,9 +137,7 @@ def test_the_prior_is_scipys(rng):
 
 def test_every_direction_has_the_prior_of_a_variance(rng):
     b, beta = PRIOR["variance_prior"]
-    named = FullMixtureModel(1, 4, **PRIOR).parameters(
-        FullMixtureModel(1, 4, **PRIOR).sample_prior(rng, 4000)
-    )
+    named = FullMixture(1, 4, **PRIOR).parameters(FullMixture(1, 4, **PRIOR).sample_prior(rng, 4000))
     for v in np.linalg.qr(rng.normal(size=(4, 4)))[0][:2]:
         variance = np.einsum("i,mij,j->m", v, named["covariances"][:, 0], v)
         assert stats.kstest(variance, stats.invgamma(b, scale=beta).cdf).pvalue > 1e-4
@@ -146,7 +145,7 @@ def test_every_direction_has_the_prior_of_a_variance(rng):
         assert stats.kstest(u, stats.norm(scale=PRIOR["mean_scale"]).cdf).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("cls", [MixtureModel, FullMixtureModel, SphericalMixtureModel])
+@pytest.mark.parametrize("cls", [MixtureModel, FullMixture, SphericalMixture])
 @pytest.mark.parametrize("p", [1, 4, 11])
 def test_the_gradient_of_the_prior_is_its_slope(cls, p, rng):
     """Each particle's own: its cotangents are not one."""
@@ -161,7 +160,7 @@ def test_the_gradient_of_the_prior_is_its_slope(cls, p, rng):
 @pytest.mark.parametrize("size", [1e10, 1e160, np.inf])
 def test_coefficients_beyond_floating_point_harm_no_other_particle(size, rng):
     """A unit triangular matrix has an inverse: LAPACK found it singular, and the whole fit was over."""
-    model, rows = FullMixtureModel(2, 3, **PRIOR), Rows.of(rng.normal(size=(50, 3)))
+    model, rows = FullMixture(2, 3, **PRIOR), Rows.of(rng.normal(size=(50, 3)))
     theta = model.sample_prior(rng, 4)
     value, grad = model.value_and_grad_log_joint(theta, rows)
     wild = theta.copy()
@@ -173,7 +172,7 @@ def test_coefficients_beyond_floating_point_harm_no_other_particle(size, rng):
     assert np.isfinite(model.sum_log_likelihood(wild, rows)[[0, 2, 3]]).all()
 
 
-@pytest.mark.parametrize("cls", [MixtureModel, FullMixtureModel, SphericalMixtureModel])
+@pytest.mark.parametrize("cls", [MixtureModel, FullMixture, SphericalMixture])
 @pytest.mark.parametrize(("p", "offset"), [(1, 0.0), (5, 3.0), (12, 0.0)])
 def test_the_gradient_of_the_sum_is_autograds_of_deviations(cls, p, offset, rng):
     """To rounding, from some rows to many columns (where products are formed otherwise)."""
@@ -209,11 +208,13 @@ def test_a_far_row_takes_nothing_from_the_others(cls, far, rng):
     X = rng.normal(size=(80, 2))
     X[17] = far
     model = cls(2, 2)
-    blocks = model.blocks_of(
-        np.array([[[0.1, 0.2], [0.8 * far, 0.8 * far]]]),
-        dict(full=np.array([[np.eye(2), far**2 * np.eye(2) / 4]]), spherical=np.array([[1.0, far**2 / 4]]))[
-            "full" if cls is FullMixtureModel else "spherical"
-        ],
+    covariances = {"full": [[np.eye(2), far**2 * np.eye(2) / 4]], "spherical": [[1.0, far**2 / 4]]}
+    blocks = model.family.blocks(
+        GaussianParameters(
+            np.array([[[0.1, 0.2], [0.8 * far, 0.8 * far]]]),
+            np.array(covariances["full" if cls is FullMixture else "spherical"]),
+        ),
+        rng,
     )
     theta = np.repeat(model._joined(np.zeros((1, 2)), blocks), 3, axis=0)
     theta[:, 2:4] += rng.normal(size=(3, 2)) / 9
@@ -222,15 +223,13 @@ def test_a_far_row_takes_nothing_from_the_others(cls, far, rng):
     np.testing.assert_allclose(model.sum_log_likelihood(theta, rows), expected, rtol=0, atol=1e-4)
 
 
-def test_thin_directions_of_wide_columns_are_formed_row_by_row(rng):
+def test_thin_directions_of_wide_columns_are_formed_row_by_row(rng, monkeypatch):
     """Fused they would lose nats: the thin variance is 10⁻¹⁶ of the wide one."""
     x = 1e7 * rng.normal(size=500)
     X = np.column_stack([x, x + 1e-3 * rng.normal(size=500)])
-    model, Sigma = FullMixtureModel(1, 2), np.array([[[[1e14, 1e14], [1e14, 1e14 + 1e-6]]]])
-    s, r = factors_of(Sigma)
-    s[..., 0], r[...] = np.log(1e-6), -1.0  # the factors without the rounding of Σ
+    model, s, r = FullMixture(1, 2), np.log([[[1e-6, 1e14]]]), np.full((1, 1, 1), -1.0)
     theta, rows = model._joined(np.zeros((1, 1)), [np.zeros((1, 1, 2)), s, r]), Rows.of(X)
-    assert largest_term(np.zeros((1, 1, 2)), s, r, X) * 500 * np.finfo(float).eps > 1.0
+    monkeypatch.setattr(_gaussian, "natural_sum", None)
     expected = model.log_likelihood(theta, rows).sum(axis=1)
     np.testing.assert_allclose(model.sum_log_likelihood(theta, rows), expected, rtol=0, atol=1e-6)
 
@@ -253,14 +252,16 @@ def test_blocks_are_the_inverse_of_parameters(cls, rng):
     model = cls(3, 4, **PRIOR)
     theta = model.sample_prior(rng, 5)
     named = model.parameters(theta)
-    assert named["covariances"].shape == ((5, 3, 4, 4) if cls is FullMixtureModel else (5, 3))
-    again = model._joined(theta[:, :3], model.blocks_of(named["means"], named["covariances"]))
+    assert named["covariances"].shape == ((5, 3, 4, 4) if cls is FullMixture else (5, 3))
+    again = model._joined(
+        theta[:, :3], model.family.blocks(GaussianParameters(named["means"], named["covariances"]), rng)
+    )
     np.testing.assert_allclose(again, theta, rtol=1e-8, atol=1e-8)
     assert model.n_params == theta.shape[1]
     assert sorted(model.slots.ravel()) == list(range(model.n_params))
 
 
-@pytest.mark.parametrize("cls", [MixtureModel, FullMixtureModel, SphericalMixtureModel])
+@pytest.mark.parametrize("cls", [MixtureModel, FullMixture, SphericalMixture])
 def test_the_family_has_the_same_prior_and_the_same_densities(cls, rng):
     """Densities of the family's draws differ from the model's prior by the Jacobian of θ."""
     model, X = cls(2, 3, **PRIOR), rng.normal(size=(20, 3))
@@ -282,7 +283,7 @@ def test_rows_have_the_moments_of_their_component(cls, rng):
     theta = model.sample_prior(rng, 1)
     X, labels = model.sample_rows(theta, 20_000, rng)
     named = model.parameters(theta)
-    Sigma = named["covariances"][0, 0] * (1 if cls is FullMixtureModel else np.eye(3))
+    Sigma = named["covariances"][0, 0] * (1 if cls is FullMixture else np.eye(3))
     white = np.linalg.solve(np.linalg.cholesky(Sigma), (X - named["means"][0, 0]).T)
     np.testing.assert_allclose(np.cov(white), np.eye(3), atol=0.05)
     np.testing.assert_allclose(white.mean(axis=1), 0, atol=0.04)
@@ -293,6 +294,6 @@ def test_rows_have_the_moments_of_their_component(cls, rng):
 def test_starts_are_groups_of_the_rows(cls, rng):
     X = np.r_[rng.normal(size=(50, 2)) - 8, rng.normal(size=(50, 2)) + 8]
     model, rows = cls(2, 2), Rows.of(X)
-    theta = model.starts(rows, 40, rng)
+    theta = model.starts(rows, 200, rng)  # ten times k-means: two miss in one of fifteen seeds
     best = model.parameters(theta[[np.argmax(model.log_joint(theta, rows))]])
     np.testing.assert_allclose(np.sort(best["means"][0, :, 0]), [-8, 8], atol=1.0)

@@ -9,7 +9,7 @@ from mutants import broken
 from scipy import stats
 
 from sgevidence.mixture.components import DiagonalGaussian
-from sgevidence.mixture.strata import _allocation_draws, _permanents, _sweeps
+from sgevidence.mixture.strata import _allocation_draws, _sweeps
 from sgevidence.mixture.strata._allocation_draws import sample_allocations
 from sgevidence.mixture.strata._sweeps import Problem
 
@@ -128,7 +128,7 @@ def test_labels_do_not_matter(rng, K):
 
 
 def test_power_labels_of_which_single_precision_sees_none(rng, monkeypatch):
-    monkeypatch.setattr(_permanents, "MIN_PERMANENT", 0.0)
+    monkeypatch.setattr(_allocation_draws, "MIN_PERMANENT", 0.0)
     with pytest.raises(AssertionError), np.errstate(divide="ignore"):
         check_labels_do_not_matter(rng, 3)
 

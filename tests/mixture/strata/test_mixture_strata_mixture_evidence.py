@@ -3,17 +3,13 @@
 import numpy as np
 import pytest
 from enumeration import enumerated
+from mixture_kinds import FullMixture, SphericalMixture
 from mutants import broken
 
 from sgevidence import BayesianGMM, BayesianLinearRegression, EvidenceWarning
 from sgevidence.answers import Doubt
 from sgevidence.history import Rows
-from sgevidence.mixture.models import (
-    CategoricalMixtureModel,
-    FullMixtureModel,
-    MixtureModel,
-    SphericalMixtureModel,
-)
+from sgevidence.mixture.models import CategoricalMixtureModel, MixtureModel
 from sgevidence.mixture.strata import MixtureEvidence, _evidence
 from sgevidence.models import LinearModel
 from sgevidence.samplers import UntilPrecise
@@ -26,8 +22,8 @@ def few_rows(seed, n=7):
 
 MODELS = {
     "diag": (MixtureModel(3, 2), few_rows(0)),
-    "full": (FullMixtureModel(3, 2), few_rows(1)),
-    "spherical": (SphericalMixtureModel(2, 2), few_rows(2)),
+    "full": (FullMixture(3, 2), few_rows(1)),
+    "spherical": (SphericalMixture(2, 2), few_rows(2)),
     "categorical": (
         CategoricalMixtureModel(2, n_levels=(3, 2)),
         Rows.of(np.random.default_rng(3).integers(2, size=(7, 2)).astype(float)),
@@ -66,7 +62,7 @@ def test_same_seed_same_digits_whatever_the_number_of_draws():
     assert one.log_evidence == other.log_evidence and len(other.theta) == 80
 
 
-FULL = FullMixtureModel(2, 2)
+FULL = FullMixture(2, 2)
 FAR = np.concatenate([np.zeros((50, 2)), [[1e9, 0.0]]])
 
 
@@ -74,7 +70,7 @@ FAR = np.concatenate([np.zeros((50, 2)), [[1e9, 0.0]]])
     "model, rows, words",
     [
         (LinearModel(2), Rows.of(np.zeros((5, 2)), np.zeros(5)), "LinearModel has no components"),
-        (FullMixtureModel(11, 2), Rows.of(np.zeros((50, 2))), "n_components is 11"),
+        (FullMixture(11, 2), Rows.of(np.zeros((50, 2))), "n_components is 11"),
         (FULL, Rows.of(np.zeros((150_000, 2))), "more than the 100000 that strata of 2 components"),
         (FULL, Rows.of(FAR), "centre and scale"),
         (FULL, Rows.of(np.zeros((0, 2))), "no row"),

@@ -7,8 +7,8 @@ import pytest
 from mutants import broken
 from scipy.special import logsumexp
 
-from sgevidence.mixture.strata import _permanents, log_permanent
-from sgevidence.mixture.strata._permanents import permanent
+from sgevidence.mixture.strata import _allocation_draws, log_permanent
+from sgevidence.mixture.strata._allocation_draws import permanent
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -50,7 +50,7 @@ def test_logs_however_small_the_permanent(rng, K, size, precision):
 
 def test_power_products_that_vanish(rng, monkeypatch):
     """Without the logarithms a mixture of 550 overlapping rows was 0.2 nats too high, at 0.03 claimed."""
-    monkeypatch.setattr(_permanents, "MIN_PERMANENT", 0.0)
+    monkeypatch.setattr(_allocation_draws, "MIN_PERMANENT", 0.0)
     with pytest.raises(AssertionError), np.errstate(divide="ignore"):
         check_logs(rng, 2, 100.0, np.float32)
 
@@ -85,6 +85,6 @@ def test_those_that_do_not_matter_are_bounded(rng):
     ],
 )
 def test_power_of_the_bound(rng, monkeypatch, right, wrong):
-    monkeypatch.setitem(globals(), "log_permanent", broken(_permanents.log_permanent, right, wrong))
+    monkeypatch.setitem(globals(), "log_permanent", broken(_allocation_draws.log_permanent, right, wrong))
     with pytest.raises(AssertionError):
         check_bounds(rng)

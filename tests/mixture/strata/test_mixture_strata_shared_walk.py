@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
+from mixture_kinds import FullMixture, SphericalMixture
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.mixture.models import FullMixtureModel, SphericalMixtureModel
 from sgevidence.mixture.strata import SharedWalk, mixture_answer, mixture_strata
 from sgevidence.models import LinearModel
 from sgevidence.samplers import sharing
 from sgevidence.samplers._sgais import affordable_rows, answers_of
 
-MODEL = FullMixtureModel(2, 2)
+MODEL = FullMixture(2, 2)
 
 
-@pytest.mark.parametrize("model", [MODEL, SphericalMixtureModel(3, 1), LinearModel(2)])
+@pytest.mark.parametrize("model", [MODEL, SphericalMixture(3, 1), LinearModel(2)])
 def test_strata_answer_for_mixtures_alone(model):
     """A regression may have a family, too."""
     assert (answers_of(model) is mixture_answer) == model.has_components
@@ -25,7 +25,7 @@ def test_an_answer_has_draws_of_the_posterior_and_every_number_of_components(rng
     found = mixture_answer(MODEL, rows, rng, 400)
     assert found.theta.shape == (400, MODEL.n_params) and not found.log_w.any()
     assert found.components.n == 8 and found.components.log_evidence[-1] == found.log_evidence
-    one = FullMixtureModel(1, 2).exact_log_evidence(rows)
+    one = FullMixture(1, 2).exact_log_evidence(rows)
     assert found.components.log_evidence[0] == pytest.approx(one, abs=1e-8)
     q = found.theta  # of the prior times the likelihood: the harmonic identity with a Gaussian inside
     log_joint = MODEL.log_joint(q, rows)
@@ -34,7 +34,7 @@ def test_an_answer_has_draws_of_the_posterior_and_every_number_of_components(rng
 
 def test_rows_that_have_no_answer(rng, monkeypatch):
     X = rng.normal(size=(100, 2))
-    assert mixture_answer(FullMixtureModel(11, 2), Rows.of(X), rng, 2) is None
+    assert mixture_answer(FullMixture(11, 2), Rows.of(X), rng, 2) is None
     assert affordable_rows(MODEL, Rows.of(X)) == 100
     assert affordable_rows(LinearModel(2), Rows.of(X, X[:, 0])) == 0
     monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", 40 * 2 * 6)
@@ -54,11 +54,11 @@ def test_a_walk_is_shared_by_models_of_the_same_rows_alone(rng):
     found = []
     for walk, numbers in zip(walks, ([2, 4], [4, 2])):
         with sharing(walk):
-            strata = {K: mixture_strata(FullMixtureModel(K, 2), rows, rng) for K in numbers}
+            strata = {K: mixture_strata(FullMixture(K, 2), rows, rng) for K in numbers}
             assert strata[2] is strata[4] and strata[2].n_components == 4
-            assert mixture_strata(FullMixtureModel(2, 2), other, rng) is not strata[2]
-            assert mixture_strata(SphericalMixtureModel(2, 2), rows, rng).problem.family != MODEL.family
+            assert mixture_strata(FullMixture(2, 2), other, rng) is not strata[2]
+            assert mixture_strata(SphericalMixture(2, 2), rows, rng).problem.family != MODEL.family
             assert len(walk.known) == 3
         found.append(strata[2].posterior(3, 1, rng).log_evidence)
     assert np.array_equal(*found)
-    assert mixture_strata(FullMixtureModel(2, 2), rows, rng).n_components == 2
+    assert mixture_strata(FullMixture(2, 2), rows, rng).n_components == 2
