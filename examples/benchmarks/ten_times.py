@@ -1,21 +1,23 @@
 """Price of the evidence, kind by kind, in prices of the point estimate that others would run.
 
     pip install statsmodels hmmlearn dynesty       # peers; a line whose peer is missing has no ratio
-    OMP_NUM_THREADS=1 python examples/benchmarks/ten_times.py [--seed 1] [--only WORD] [--markdown FILE]
+    OMP_NUM_THREADS=1 python examples/benchmarks/ten_times.py [--seed 1] [--only WORD]
 
 Both sides run in the same process by turns, on the same rows; seconds are processor time, the median of three
 runs where a run takes less than a second.  Fits by R (lme4, mgcv) are numbers of another day on an idle
-machine: their ratios say the order only.  One run takes some minutes.
+machine: their ratios say the order only.  One run takes less than ten minutes; it prints the table of
+docs/benchmarks.md as it stands there, and says on stderr how far it is.
 """
 
 import argparse
 import os
 import platform
+import sys
 import warnings
 from collections.abc import Callable
 from datetime import date
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -197,7 +199,7 @@ def _subsets(d: int) -> None:
     def maker(rng: np.random.Generator) -> Job:
         X, y = load_breast_cancer(return_X_y=True)
         X = ((X - X.mean(axis=0)) / X.std(axis=0))[:, :d]
-        selector = sge.EvidenceFeatureSelector(sge.BayesianSoftmaxRegression(), random_state=0)
+        selector = sge.EvidenceFeatureSelector(sge.BayesianGLM("bernoulli"), random_state=0)
         lasso = LogisticRegressionCV(l1_ratios=(1.0,), solver="saga", Cs=10, cv=5, max_iter=2000)
         return Job(lambda: selector.fit(X, y), lambda: lasso.fit(X, y))
 
@@ -249,7 +251,7 @@ def hidden_states(rng: np.random.Generator) -> Job:
 # -- a model of one's own ------------------------------------------------------------------------------------
 
 
-@case("a model of one's own, 5 parameters", "dynesty")
+@case("own model, 5 parameters", "dynesty")
 def own_model(rng: np.random.Generator) -> Job:
     import autograd.numpy as anp
 
@@ -307,8 +309,8 @@ def error_bars(fitted: Any) -> str:
     return f"{max(float(getattr(one, 'log_evidence_std_', np.nan)) for one in several):.3f}"
 
 
-def row(name: str, peer: str, job: Job) -> list[str]:
-    """Cells of a line: name, seconds, error bar, peer, its seconds, ratio."""
+def row(name: str, peer: str, job: Job) -> tuple[list[str], str]:
+    """Cells of a line: name, seconds, peer, its seconds, ratio; and the error bar."""
     if not callable(job.peer):
         ((ours, fitted),) = seconds(job.evidence)
         theirs = job.peer
@@ -319,27 +321,25 @@ def row(name: str, peer: str, job: Job) -> list[str]:
             peer, theirs = f"{peer} (not installed: {error.name})", None
             ((ours, fitted),) = seconds(job.evidence)
     cells = ["", ""] if theirs is None else [f"{theirs:.3f}", f"{ours / theirs:.1f}"]
-    return [name, f"{ours:.3f}", error_bars(fitted), peer, *cells]
+    return [name, f"{ours:.3f}", peer, *cells], error_bars(fitted)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="cases whose name has this word")
-    parser.add_argument("--markdown", help="file for the table")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    head = ["kind", "evidence, s", "± nats", "point estimate", "s", "times it"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    print(f"{date.today()}, {platform.machine()}, one thread, seed {options.seed}")
+    head = ["kind", "evidence, s", "point estimate", "s", "times it"]
+    machine = f"{platform.machine()}, one thread, load {os.getloadavg()[0]:.1f}"
+    print(f"{date.today()}, seed {options.seed}, {machine}", file=sys.stderr)
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head), flush=True)
+    start = perf_counter()
     for number, (name, (peer, maker)) in enumerate(CASES.items()):
         if options.only in name:
-            cells = row(name, peer, maker(np.random.default_rng([options.seed, number])))
-            lines.append("| " + " | ".join(cells) + " |")
-            print("{:42} {:>8} ± {:>6}  {:30} {:>8} {:>7}".format(*cells), flush=True)
-    if options.markdown:
-        with open(options.markdown, "w") as file:
-            file.write("\n".join(lines) + "\n")
+            cells, error_bar = row(name, peer, maker(np.random.default_rng([options.seed, number])))
+            print("| " + " | ".join(cells) + " |", flush=True)
+            print(f"± {error_bar} nats, {perf_counter() - start:.0f} s so far", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from ._cubature import MAX_PARAMETERS
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
 from ._importance import MAX_PARETO_K, TDensity, importance_draws, log_t, pareto_k
-from ._log_concave import log_concave_answer, log_joint_of_many
+from ._log_concave import Gaussian, log_concave_answer, log_joint_of_many, refined
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
-from ._paired_draws import MIN_DEGREES, TOLERANCE_NATS, TMixture, paired_draws
+from ._paired_draws import MIN_DEGREES, MIN_PAIRS_PER_CONTROL, TOLERANCE_NATS, TMixture, paired_draws
 from ._proposals import Answers, proposal
 
 __all__ = [
@@ -18,6 +18,8 @@ __all__ = [
     "Declined",
     "Doubt",
     "exact_answer",
+    "Gaussian",
+    "refined",
     "Estimate",
     "bridge",
     "cross_fitted",
@@ -35,6 +37,7 @@ __all__ = [
     "MIN_DEGREES",
     "TMixture",
     "paired_draws",
+    "MIN_PAIRS_PER_CONTROL",
     "TOLERANCE_NATS",
     "log_concave_answer",
     "log_joint_of_many",

@@ -1,7 +1,8 @@
 r"""The posterior over subsets by fits of an estimator, where they carry the probability.
 
 Laplace's evidence leads: all subsets of a few groups, or those that two chains meet.  The most probable
-subsets are fitted, or answered by draws (:mod:`._drawn_subsets`), until little is left.  The differences
+subsets are fitted, or answered by draws (:mod:`._drawn_subsets`), until the tolerance is reached or little
+is left.  The differences
 between fits and Laplace's evidences, by a line in the number of columns, correct the subsets that are not
 fitted; their scatter about that line and the correction are the standard error of those.  With P_j the
 inclusion probability of a column, p_k and s_k the probability and the standard error of subset k, and
@@ -21,6 +22,7 @@ from scipy.special import logsumexp
 from ..particles import log_mixture, mixture_moments
 from ..samplers import SILENT, Progress
 from ._chains import DOUBTFUL_GAP, Searched, members, search
+from ._drawn_subsets import ROUGH_SUBSET_NATS
 from ._posterior import MIN_LISTED_SUBSETS, Posterior, columns_of, log_size_prior, search_doubts
 from ._regressions import LaplaceSubsets, Regressions
 
@@ -61,6 +63,10 @@ class FittedAverage:
 MAX_WEIGHED_GROUPS = 10
 #: Probability of the subsets that are not fitted at which no more are, and the most fits.
 UNFITTED_SHARE, MAX_FITTED = 0.01, 64
+#: Fits, at least, whose scatter about Laplace's evidences says how far others may be off.
+MIN_FITTED = 8
+#: Standard error that one subset may leave in that of all, in tolerances: 64 of them leave 0.8.
+SHARE_OF_TOLERANCE = 0.1
 
 
 class Weights(NamedTuple):
@@ -71,6 +77,12 @@ class Weights(NamedTuple):
     probability: np.ndarray  #: among these subsets, (S,)
     log_sum: float  #: log Σ evidence times prior over these subsets
 
+    def error(self, fitted: list[int]) -> float:
+        """Standard error of ``log_sum``, nats: errors of fits are independent, and those of others one."""
+        share = self.probability * self.std
+        of_fits = share[fitted]
+        return float(np.hypot(np.linalg.norm(of_fits), share.sum() - of_fits.sum()))
+
 
 def posterior_by_fits(
     regressions: Regressions,
@@ -78,6 +90,7 @@ def posterior_by_fits(
     groups: Sequence[Sequence[int]],
     size_prior: str,
     rng: np.random.Generator,
+    tolerance: float,
     progress: Progress = SILENT,
 ) -> Posterior:
     """The subsets of an estimator's columns, weighed at the price of Newton's method and of some fits."""
@@ -90,21 +103,26 @@ def posterior_by_fits(
     while True:
         weights = _weights(guide, log_prior, fits, states)
         left = [i for i in range(len(states)) if i not in fits]
-        enough = weights.probability[left].sum() < UNFITTED_SHARE and np.isfinite(guide[left]).all()
+        enough = weights.probability[left].sum() < UNFITTED_SHARE or (
+            len(fits) >= MIN_FITTED and weights.error(list(fits)) < tolerance
+        )
+        enough = enough and bool(np.isfinite(guide[left]).all())
         if not left or enough or len(fits) == MAX_FITTED:
             break
         unknown = [i for i in left if not np.isfinite(guide[i])]
         best = unknown[0] if unknown else max(left, key=lambda i: weights.probability[i])
         p_best, p_left = weights.probability[best], weights.probability[left].sum()
         # part of the probability of the subsets that are not fitted, below which the fits that are left to
-        # the most are not worth their time
-        if not unknown and (MAX_FITTED - len(fits)) * p_best < 0.1 * p_left:
+        # the most are not worth their time: those that there are tell how far Laplace's evidences are off
+        if not unknown and len(fits) >= MIN_FITTED and (MAX_FITTED - len(fits)) * p_best < 0.25 * p_left:
             break
         progress(
             f"fits: {len(fits)} of {MAX_FITTED} at most, and {p_left:.1%} of the probability is in subsets "
             "that are not fitted"
         )
-        fits[best] = subsets.answered(states[best])
+        rough = SHARE_OF_TOLERANCE * tolerance / max(p_best, 1e-300)
+        wish = tolerance if unknown else float(np.clip(rough, tolerance, max(tolerance, ROUGH_SUBSET_NATS)))
+        fits[best] = subsets.answered(states[best], wish)
     return _arranged(regressions, subsets, states, guide, log_prior, fits, weights, searched)
 
 
@@ -166,7 +184,6 @@ def _arranged(
     of_inclusion = share[:, None] * (is_in - of_groups)
     of_fits = np.sum(of_inclusion[is_fitted] ** 2, axis=0)
     errors = np.sqrt(of_fits + of_inclusion[~is_fitted].sum(axis=0) ** 2)
-    of_total = [*share[is_fitted], share[~is_fitted].sum(), total_std]
     inclusion = np.zeros(regressions.n_features)
     inclusion[subsets.always] = 1.0
     for g, group in enumerate(subsets.groups):
@@ -189,7 +206,7 @@ def _arranged(
         covered * p[listed],
         inclusion,
         total,
-        float(np.linalg.norm(of_total)),
+        float(np.hypot(weights.error(list(fits)), total_std)),
         doubts,
         FittedAverage(models, weight, regressions.n_features),
     )

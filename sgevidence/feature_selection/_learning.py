@@ -50,6 +50,7 @@ class SubsetLearning(Standardising):
     coef_prior: str
     rscale: Any
     size_prior: str
+    tolerance: float
     fit_intercept: bool
     random_state: Any
     verbose: Any
@@ -132,7 +133,8 @@ class SubsetLearning(Standardising):
             )
         progress = Progress(type(self).__name__, self.verbose)
         with progress.beating():
-            found = posterior_by_fits(regressions, self._always, self._groups, self.size_prior, rng, progress)
+            prior = self._always, self._groups, self.size_prior
+            found = posterior_by_fits(regressions, *prior, rng, self.tolerance, progress)
         progress.done(
             f"{len(found.columns)} best subsets, log evidence {found.total:.2f} ± {found.total_std:.2f}"
         )

@@ -15,7 +15,7 @@ from ..history import Rows
 from ..models import Family, GLMModel
 
 #: Subsets whose weighted columns stay in the cache; products of a curvature over all columns, at most.
-SUBSETS_PER_BLOCK, MAX_CURVATURE_PRODUCTS = 16, 4_000_000
+SUBSETS_PER_BLOCK, MAX_CURVATURE_PRODUCTS = 64, 4_000_000
 #: Newton steps, after which a subset is left to a search with a line search; half the squared step in
 #: posterior widths at which a mode is found, nats.
 MAX_SUBSET_STEPS, SUBSET_TOLERANCE_NATS = 8, 1e-4
@@ -42,6 +42,14 @@ class Design(NamedTuple):
         """On some of the columns."""
         return self._replace(Phi=np.ascontiguousarray(self.Phi[:, inside]), precision=self.precision[inside])
 
+    def value_and_grad(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log joint (M,) but for constants, and its gradient, (M, q)."""
+        return derivatives_of_many(self, theta, np.ones(theta.shape, dtype=bool))[:2]
+
+    def mean_curvature(self, theta: np.ndarray) -> np.ndarray:
+        """Mean of −∇∇ log joint, (q, q)."""
+        return derivatives_of_many(self, theta, np.ones(theta.shape, dtype=bool))[2].mean(axis=0)
+
     @property
     def is_small(self) -> bool:
         """Whether rows and columns are few enough for steps over all columns."""
@@ -56,16 +64,20 @@ def laplace_of_many(design: Design, inside: np.ndarray, start: np.ndarray) -> tu
         theta[:, here], value = _climbed(design.of_columns(here), few, start[:, here])
         return theta, value
     parts = [slice(k, k + SUBSETS_PER_BLOCK) for k in range(0, len(inside), SUBSETS_PER_BLOCK)]
-    found = [_climbed(design, inside[part], start[part]) for part in parts]
+    i, j = np.triu_indices(inside.shape[1])
+    pairs = design.Phi[:, i] * design.Phi[:, j]
+    found = [_climbed(design, inside[part], start[part], pairs) for part in parts]
     modes, values = zip(*found)
     return np.concatenate(modes), np.concatenate(values)
 
 
-def _climbed(design: Design, inside: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _climbed(
+    design: Design, inside: np.ndarray, start: np.ndarray, pairs: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     active = np.arange(len(start))
     theta, value, last = start * inside, np.full(len(start), np.nan), np.full(len(start), -np.inf)
     for _ in range(MAX_SUBSET_STEPS):
-        f, g, P = derivatives_of_many(design, theta[active], inside[active])
+        f, g, P = derivatives_of_many(design, theta[active], inside[active], pairs)
         try:
             step = np.linalg.solve(P, g[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:  # a curvature beyond the numbers: these are left to a line search
@@ -86,9 +98,13 @@ def _climbed(design: Design, inside: np.ndarray, start: np.ndarray) -> tuple[np.
 
 
 def derivatives_of_many(
-    design: Design, theta: np.ndarray, inside: np.ndarray
+    design: Design, theta: np.ndarray, inside: np.ndarray, pairs: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Log joint but for the constants of its prior (S,), gradient (S, q) and curvature, 1 for what is out."""
+    """Log joint but for the constants of its prior (S,), gradient (S, q) and curvature, 1 for what is out.
+
+    ``pairs`` are the products of all pairs of columns, (n, q (q + 1) / 2): with them the curvatures of many
+    subsets are one product.
+    """
     family, Phi, offset, known, y, weight, precision = design
     columns = np.arange(theta.shape[1])
     with np.errstate(all="ignore"):
@@ -96,7 +112,12 @@ def derivatives_of_many(
         f = family.log_density(eta, y, *known) @ weight - 0.5 * theta**2 @ precision
         g = (family.score(eta, y, *known) * weight) @ Phi - theta * precision
         curvature = family.curvature(eta, y, *known) * weight
-        P = (curvature[:, None] * Phi.T) @ Phi
+        if pairs is None:
+            P = (curvature[:, None] * Phi.T) @ Phi
+        else:
+            i, j = np.triu_indices(len(columns))
+            P = np.empty((len(theta), len(columns), len(columns)))
+            P[:, i, j] = P[:, j, i] = curvature @ pairs
     P[:, columns, columns] += precision
     P *= inside[:, :, None] * inside[:, None]
     P[:, columns, columns] += ~inside

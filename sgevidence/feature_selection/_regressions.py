@@ -29,19 +29,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from ..answers import TOLERANCE_NATS
 from ..estimators import BayesianGLM, BayesianSoftmaxRegression
 from ..exceptions import EvidenceWarning
 from ..history import Rows
-from ..models import FarColumns, GLMModel
+from ..models import Bernoulli, FarColumns, GLMModel, SoftmaxModel
 from ..rows import generator, with_known
+from ..samplers import SGAIS
 from ..targets import laplace_evidence
-from ._drawn_subsets import MAX_ROWS_OF_DRAWS, DrawnSubset, drawn_subset, pooled_draws
+from ._drawn_subsets import MAX_ROWS_OF_DRAWS, DrawnSubset, PooledDraws, drawn_subset, pooled_draws
 from ._newton_of_many import Design, derivatives_of_many, laplace_of_many
 from ._subsets import Subsets
 
 #: Gain of a Newton step at a predicted point, nats, beyond which the quadratic's word is taken: rates that an
 #: exponential has carried away.
 MAX_GAIN_OF_PREDICTION = 2.0
+
+
+BERNOULLI = Bernoulli()
 
 
 class Flips(NamedTuple):
@@ -149,14 +154,21 @@ class Regressions:
             self.rows = self.whole._first_rows(with_known(X, **known) if known else X, y, sample_weight)
         self.n_features = self.whole.n_features_in_
         self._log_units = self.whole._log_unit * self.rows.total_weight  # fits answer for y as given, nats
-        model = self._whole_model = self.whole._make_model(self.rows.X, self.rows.y)  #: on all columns
-        self._is_plain = isinstance(model, GLMModel) and model.is_log_concave and not model.n_own
+        model = self._whole_model = self._model_of(self.rows.X)  #: on all columns
+        #: one linear predictor without parameters of a family beside it, which has one mode
+        self.has_shared_hessians = isinstance(model, GLMModel) and model.is_log_concave and not model.n_own
+
+    def _model_of(self, X: np.ndarray) -> Any:
+        """The model on these columns; of two classes that of the difference of their coefficients."""
+        model = self.whole._make_model(X, self.rows.y)
+        is_of_two = isinstance(model, SoftmaxModel) and model.n_classes == 2
+        return difference_of_classes(model) if is_of_two else model
 
     def laplace(self, columns: list[int], start: np.ndarray | None) -> tuple[np.ndarray | None, float]:
         """Coefficients (K, p) and what follows them, a start for other subsets, and the evidence; or nan."""
         p, rows = self.n_features, self.rows
-        X = np.take(rows.X, [*columns, *range(p, rows.X.shape[1])], axis=1)
-        model = self.whole._make_model(X, rows.y)
+        X = self._columns(columns)
+        model = self._model_of(X)
         is_far, K = isinstance(model, FarColumns), getattr(model, "n_classes", 1)
         theta = np.zeros((K, model.n_params // K))
         if start is not None and not is_far:
@@ -171,6 +183,10 @@ class Regressions:
         mode = np.zeros((K, p + theta.shape[1] - len(columns)))
         mode[:, [*columns, *range(p, mode.shape[1])]] = found[0].reshape(theta.shape)
         return mode, value
+
+    def _columns(self, columns: list[int]) -> np.ndarray:
+        """These columns of the rows, and those that are known."""
+        return np.take(self.rows.X, [*columns, *range(self.n_features, self.rows.X.shape[1])], axis=1)
 
     def laplace_of_many(
         self, columns: list[list[int]], starts: list[np.ndarray | None]
@@ -197,35 +213,37 @@ class Regressions:
         return Design.of(self._whole_model, self.rows)
 
     @property
-    def has_shared_hessians(self) -> bool:
-        """One linear predictor without parameters of a family beside it, which has one mode."""
-        return isinstance(self.estimator, BayesianGLM) and self._is_plain
-
-    @property
     def are_drawn(self) -> bool:
         """Whether draws around the mode answer for a subset, in the place of a fit."""
         few_rows = len(self.rows) <= MAX_ROWS_OF_DRAWS
         return few_rows and self.estimator.sampler is None and self.has_shared_hessians
 
-    def answered(self, columns: list[int], mode: np.ndarray | None) -> Any:
+    def answered(self, columns: list[int], mode: np.ndarray | None, tolerance: float = TOLERANCE_NATS) -> Any:
         """Evidence and draws on these columns, around the mode if that is enough; ``warnings_`` of a fit."""
-        if mode is not None and self.are_drawn:
-            inside = np.array([*columns, *range(self.n_features, mode.shape[1])], dtype=int)
-            rng = generator(self._seed())
-            found = drawn_subset(self.design, inside, mode[0], self._log_units, rng)
-            if found is not None:
-                return found
-        one = self._fitted(clone(self.estimator).set_params(columns=columns, random_state=self._seed()))
         if not self.are_drawn:
-            return one
-        answer = one.log_evidence_, one.log_evidence_std_, one.particles_, one.particle_weights_
-        return DrawnSubset(*answer, tuple(one.warnings_))
+            return self._fitted(clone(self.estimator).set_params(columns=columns, random_state=self._seed()))
+        rng, found = generator(self._seed()), None
+        if mode is not None:
+            inside = np.array([*columns, *range(self.n_features, mode.shape[1])], dtype=int)
+            found = drawn_subset(self.design, inside, mode[0], self._log_units, rng, tolerance)
+        if found is None:
+            X = self._columns(columns)
+            rows = Rows(X, self.rows.y, self.rows.weight)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EvidenceWarning)
+                run = SGAIS(tolerance=tolerance).run(self._model_of(X), rows, rng)
+            log_Z = run.log_evidence - self._log_units
+            found = DrawnSubset(log_Z, run.log_evidence_std, run.theta, run.weights, run.warnings)
+        return found
 
     def pooled(self, subsets: list[tuple[list[int], Any]], weight: np.ndarray) -> Any:
         """The estimator on all columns, with draws of subsets by their weights."""
         q = self.design.Phi.shape[1]
         inside = [([*columns, *range(self.n_features, q)], one) for columns, one in subsets]
-        draws = pooled_draws(inside, weight, q, generator(self._seed()))
+        rng = generator(self._seed())
+        draws = pooled_draws(inside, weight, q, rng)
+        if isinstance(self.estimator, BayesianSoftmaxRegression):
+            draws = PooledDraws(of_both_classes(draws.theta, self._whole_model.scales, rng))
         one = self._fitted(clone(self.estimator).set_params(sampler=draws))
         return one.set_params(sampler=None)
 
@@ -236,6 +254,29 @@ class Regressions:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EvidenceWarning)
             return one.fit(**self.given)
+
+
+def difference_of_classes(model: SoftmaxModel) -> GLMModel:
+    """The model of δ = θ₁ − θ₀ of two classes, which is all that their probabilities depend on.
+
+    δ has twice the prior variance of a class, and the evidence is the same: the mean (θ₀ + θ₁)/2 is
+    independent of δ and keeps its prior.
+    """
+    first, second = model.intercept_centers or (0.0, 0.0)
+    return GLMModel(
+        model.n_features,
+        BERNOULLI,
+        model.fit_intercept,
+        2**0.5 * model.coef_scale,
+        2**0.5 * model.intercept_scale,
+        intercept_center=second - first,
+    )
+
+
+def of_both_classes(delta: np.ndarray, scales: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """θ of both classes (M, 2q) from their differences (M, q), with prior ``scales`` (q,); 0 stays 0."""
+    middle = 0.5 * scales * rng.standard_normal(delta.shape) * (delta != 0)
+    return np.concatenate([middle - 0.5 * delta, middle + 0.5 * delta], axis=1)
 
 
 def _check(estimator: Any, known: dict[str, Any]) -> None:
@@ -285,9 +326,9 @@ class LaplaceSubsets(Subsets):
         """Subsets that have no Laplace evidence."""
         return [state for state, (_, value) in self._known.items() if not np.isfinite(value)]
 
-    def answered(self, state: int) -> Any:
-        """Evidence and draws, by more than Laplace."""
-        return self.regressions.answered(sorted(self.columns(state)), self._known[state][0])
+    def answered(self, state: int, tolerance: float) -> Any:
+        """Evidence, to a tolerance in nats, and draws, by more than Laplace."""
+        return self.regressions.answered(sorted(self.columns(state)), self._known[state][0], tolerance)
 
     def evidence(self, state: int) -> tuple[float, float]:
         return self._laplace(state, self._beside(state)), 0.0

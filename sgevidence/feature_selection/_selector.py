@@ -75,6 +75,10 @@ class EvidenceFeatureSelector(
     noise_scale : float or None, default=None
         Scale of the half-Student-t prior of σ; None: 1.  At most one of ``noise_std``, ``noise_prior`` and
         ``noise_scale`` may be given.
+    tolerance : float, default=0.03
+        With an ``estimator``: standard error of the log evidence, nats, at which no more subsets are weighed
+        by draws or fits, and to which each of them is.  Where it is not reached by 64 of them,
+        ``log_evidence_std_`` says so.  Linear regressions are exact.
     {units}
         With an ``estimator`` its own parameters say so.
     random_state : int, RandomState instance or None, default=None
@@ -133,10 +137,11 @@ class EvidenceFeatureSelector(
     Chains over many columns of a log-concave family draw where to go next by the Hessian of all columns at
     the mode of the subset where they are, and accept by Laplace's evidence of the next.  The most probable
     subsets are then weighed by draws around their modes, or, where these do not tell the evidence or the
-    estimator has a sampler of its own, fitted by the estimator: until 1 % of the probability is left, 64 at
-    most.  The differences between these and Laplace's evidences correct the other subsets, and correction
-    and scatter are the error of those.  Draws take milliseconds where the posterior is log-concave
-    (Bernoulli, binomial, Poisson, exponential), a fit of other families a tenth of a second.  All is done in
+    estimator has a sampler of its own, fitted: until the error of the log evidence is below the tolerance,
+    1 % of the probability is left, or the 64 that are weighed at most would take little of what is left.  The
+    differences between these and Laplace's evidences correct the other subsets, and correction and scatter
+    are the error of those.  Draws take milliseconds where the posterior is log-concave (Bernoulli, binomial,
+    Poisson, exponential, a softmax of two classes), a fit of others a tenth of a second.  All is done in
     ``fit``.  A null model needs a parameter: an intercept, or a column in ``always``.
 
     ``transform`` and ``get_support`` keep the columns whose inclusion probability is at least one half, the
@@ -191,6 +196,7 @@ class EvidenceFeatureSelector(
         "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],
         "noise_prior": [tuple, list, None],
         "noise_scale": [Interval(Real, 0, None, closed="neither"), None],
+        "tolerance": [Interval(Real, 0, None, closed="neither")],
         "standardize": ["boolean"],
         "units": [Units, None],
         "random_state": ["random_state"],
@@ -212,6 +218,7 @@ class EvidenceFeatureSelector(
         intercept_scale: float | None = None,
         noise_prior: tuple[float, float] | None = None,
         noise_scale: float | None = None,
+        tolerance: float = 0.03,
         standardize: bool = True,
         units: Units | None = None,
         random_state: Any = None,
@@ -229,6 +236,7 @@ class EvidenceFeatureSelector(
         self.intercept_scale = intercept_scale
         self.noise_prior = noise_prior
         self.noise_scale = noise_scale
+        self.tolerance = tolerance
         self.standardize = standardize
         self.units = units
         self.random_state = random_state

@@ -63,6 +63,8 @@ from ._records import ChunkRecord
 #: Growth of the rows since a model's own answer was asked, from which it is asked first: it finds modes of
 #: which no particle knows.
 PROPOSAL_ROW_GROWTH = 1.25
+#: Tolerance, nats, from which N_ROUGH_DRAWS draws of a posterior that is not annealed suffice.
+ROUGH_NATS, N_ROUGH_DRAWS = 0.3, 200
 
 
 def crossing_of(
@@ -83,10 +85,14 @@ def crossing_of(
 def from_all_rows(
     model: Model, asked: Proposal, n_particles: Callable[[float], int], tolerance: float
 ) -> FromProposal:
-    """The transition that answers for all rows of a model at once."""
+    """The transition that answers for all rows of a model at once.
+
+    Where the evidence is wanted roughly, as of a model that a search is about to leave, so are the draws.
+    """
     answers = answers_of(model, tolerance)
+    M = n_particles if tolerance < ROUGH_NATS else lambda n: min(n_particles(n), N_ROUGH_DRAWS)
     growth = PROPOSAL_ROW_GROWTH if answers is not None and answers is model.own_answer else np.inf
-    return FromProposal(asked.first_rows, n_particles, answers, growth, tolerance)
+    return FromProposal(asked.first_rows, M, answers, growth, tolerance)
 
 
 def answers_of(model: Model, tolerance: float = TOLERANCE_NATS) -> Answers | None:
@@ -172,7 +178,7 @@ class SGAIS(Parts, OnlineSampler):
         particles know less; more draws than 0.03 may ask for are not taken, so that a smaller tolerance may
         be missed, which ``log_evidence_std_`` says.  Closed forms are exact; what is annealed, mixtures and
         models with groups or of one's own have a price that the tolerance does not change:
-        :class:`UntilPrecise` repeats them.
+        :class:`UntilPrecise` repeats them.  From 0.3 nats on, answers come with 200 draws at most.
 
     Raises
     ------

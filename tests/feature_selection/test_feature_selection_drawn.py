@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from mutants import broken
 from scipy.special import logsumexp
+from sklearn.base import clone
 
-from sgevidence import BayesianGLM, EvidenceFeatureSelector, EvidenceWarning
+from sgevidence import BayesianGLM, BayesianSoftmaxRegression, EvidenceFeatureSelector, EvidenceWarning
 from sgevidence.answers import TDensity
-from sgevidence.feature_selection import _drawn_subsets
+from sgevidence.feature_selection import _drawn_subsets, _regressions
 from sgevidence.feature_selection._newton_of_many import derivatives_of_many
 from sgevidence.feature_selection._regressions import Regressions
 from sgevidence.kernels import Coordinates
@@ -168,3 +169,87 @@ def test_doubts_of_the_average_are_said():
     X, y = rng.standard_normal((40, 2)), rng.integers(2, size=40)
     with pytest.warns(EvidenceWarning, match="count as one row"):
         EvidenceFeatureSelector(BayesianGLM("bernoulli"), random_state=0).fit(X, y, np.full(40, 1 / 40))
+
+
+def of_two_classes(seed, n=60, p=3):
+    rng = np.random.default_rng([SEED, 7, seed])
+    X = rng.standard_normal((n, p)) * [1.0, 5.0, 0.3][:p]
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-X[:, 0])), "yes", "no")
+
+
+def check_two_classes(seed):
+    """Evidences, coefficients and probabilities of a softmax by the difference of its two classes."""
+    X, y = of_two_classes(seed)
+    one = BayesianSoftmaxRegression(coef_scale=2.0, random_state=seed)
+    selector = EvidenceFeatureSelector(one, always=[0], random_state=seed).fit(X, y)
+    listed = (selector.models_[name] for name in ("columns", "log_evidence", "log_evidence_std"))
+    for columns, log_Z, std in zip(*listed):
+        alone = clone(one).set_params(columns=list(columns)).fit(X, y)
+        assert abs(log_Z - alone.log_evidence_) < 4 * np.hypot(std, alone.log_evidence_std_)
+    selector = EvidenceFeatureSelector(one, always=[0, 1, 2], random_state=seed).fit(X, y)
+    whole = clone(one).fit(X, y)
+    # 2000 draws each: means to a fortieth of a standard deviation, and that to a fortieth
+    std = whole.coef_std_
+    assert np.all(np.abs(selector.coef_ - whole.coef_) < 5 * std * (2 / 2000) ** 0.5)
+    assert np.all(np.abs(selector.coef_std_ / std - 1) < 5 * (1 / 2000) ** 0.5)
+    np.testing.assert_allclose(selector.predict_proba(X), whole.predict_proba(X), atol=0.03)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_two_classes_are_weighed_by_their_difference(seed):
+    check_two_classes(seed)
+
+
+@pytest.mark.parametrize(
+    "name, right, wrong",
+    [
+        ("difference_of_classes", "2**0.5 * model.coef_scale", "model.coef_scale"),
+        ("difference_of_classes", "2**0.5 * model.intercept_scale", "model.intercept_scale"),
+        ("difference_of_classes", "second - first", "first - second"),
+        ("of_both_classes", "0.5 * scales", "scales"),
+        (
+            "of_both_classes",
+            "[middle - 0.5 * delta, middle + 0.5 * delta]",
+            "[middle + 0.5 * delta, middle - 0.5 * delta]",
+        ),
+    ],
+)
+def test_a_wrong_difference_is_seen(name, right, wrong, monkeypatch):
+    monkeypatch.setattr(_regressions, name, broken(getattr(_regressions, name), right, wrong))
+    with pytest.raises(AssertionError):
+        check_two_classes(0)
+
+
+def test_the_tolerance_says_when_subsets_are_known_well_enough(monkeypatch):
+    X, y = of_two_classes(3, n=100)
+    X = np.column_stack([X, X + np.random.default_rng(4).standard_normal(X.shape)])  # 64 subsets
+    answered, asked, found = Regressions.answered, [], {}
+    monkeypatch.setattr(Regressions, "answered", lambda *args: (asked.append(nats), answered(*args))[1])
+    for nats in (0.5, 0.03, 0.003):
+        selector = EvidenceFeatureSelector(BayesianGLM("bernoulli"), tolerance=nats, random_state=0)
+        found[nats] = selector.fit(X, y == "yes")
+    assert asked.count(0.5) <= asked.count(0.03) < asked.count(0.003) <= 64
+    best = found.pop(0.003)
+    for nats, one in found.items():
+        assert one.log_evidence_std_ < nats
+        error = np.hypot(one.log_evidence_std_, best.log_evidence_std_)
+        assert abs(one.log_evidence_ - best.log_evidence_) < 4 * error
+        np.testing.assert_allclose(
+            one.inclusion_probabilities_, best.inclusion_probabilities_, atol=4 * error
+        )
+
+
+def check_nearly_separated(seed):
+    """Twenty columns and few rows: errors of draws around the nearest Gaussian, by bridges of a fit."""
+    rng = np.random.default_rng([SEED, 8, seed])
+    found = regressions("separated", "bernoulli", 60, 20, rng)
+    drawn, _, _ = drawn_and_mode(found, list(range(20)), rng)
+    fitted = clone(found.estimator).set_params(random_state=seed).fit(**found.given)
+    assert abs(drawn.log_evidence_ - fitted.log_evidence_) < 4 * np.hypot(
+        drawn.log_evidence_std_, fitted.log_evidence_std_
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_draws_around_the_nearest_gaussian(seed):
+    check_nearly_separated(seed)

@@ -393,7 +393,7 @@ def test_progress_and_an_interrupt(capsys, monkeypatch):
     assert "best subsets, log evidence" in capsys.readouterr().out
     before = joblib.hash(vars(selector))
 
-    def interrupted(self, columns, mode):
+    def interrupted(self, columns, mode, tolerance):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_regressions.Regressions, "answered", interrupted)

@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pytest
 from estimator_cases import data, estimator
-from sklearn.base import clone
+from mutants import broken
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -15,6 +16,7 @@ from sgevidence import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
     BayesianGLM,
+    BayesianHMM,
     BayesianLinearRegression,
     EvidenceSearch,
     FullData,
@@ -39,7 +41,13 @@ def test_it_is_grid_search_by_evidence():
     assert ours.best_estimator_.log_evidence_ == ours.best_score_ == ours.comparison_["log_evidence"].max()
     assert ours.predict(X).tolist() == theirs.predict(X).tolist()
     again = clone(ours)
-    assert again.get_params(deep=False).keys() == {"estimator", "param_grid", "n_jobs", "verbose"}
+    assert again.get_params(deep=False).keys() == {
+        "estimator",
+        "param_grid",
+        "tolerance",
+        "n_jobs",
+        "verbose",
+    }
     assert again.fit(X, y).best_params_ == ours.best_params_
     with pytest.raises(ValueError, match="noise_std"):
         EvidenceSearch(model, {"noise_std": [0.5, -1.0]}).fit(X, y)
@@ -113,3 +121,89 @@ def test_a_search_says_how_far_it_is(capsys, monkeypatch):
     said = capsys.readouterr().out
     assert "[EvidenceSearch] 0 of 3 models, " in said
     assert re.search(r"\[EvidenceSearch\] [12] of 3 models, about \d+\.\d s left, ", said)
+
+
+class Known(BaseEstimator):
+    """A model of known evidence, which errs by ``sign`` times two and a half standard errors."""
+
+    def __init__(self, log_Z=0.0, sign=0.0, tolerance=0.03):
+        self.log_Z, self.sign, self.tolerance = log_Z, sign, tolerance
+
+    def fit(self, X, y=None):
+        self.log_evidence_ = self.log_Z + 2.5 * self.sign * self.tolerance
+        self.log_evidence_std_, self.n_samples_seen_, self.data_fingerprint_ = self.tolerance, len(X), 7
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+X_OF_KNOWN = np.zeros((5, 1))
+
+
+def check_no_wrong_winner(seed):
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(-20.0, 0.0, 7)
+    signs = rng.choice([-1.0, 1.0], 7)
+    grid = [{"log_Z": [z], "sign": [s]} for z, s in zip(truth.tolist(), signs.tolist())]
+    search = EvidenceSearch(Known(), grid, tolerance=0.001).fit(X_OF_KNOWN)
+    std = search.cv_results_["mean_test_log_evidence_std"]
+    found = search.cv_results_["mean_test_log_evidence"]
+    assert set(std) <= {0.001, 0.5} and len(std) == 7
+    assert np.all(
+        std[truth > truth.max() - 8.0] == 0.001
+    )  # those that are close, whatever the first fits said
+    assert np.all(std[truth < truth.max() - 8.0 - 8.0] == 0.5)  # errors of 2.5 and 3 are allowed for, twice
+    np.testing.assert_allclose(found, truth + 2.5 * signs * std)
+    assert search.best_index_ == np.argmax(truth) == np.argmin(search.cv_results_["rank_test_log_evidence"])
+    assert search.best_params_ == search.cv_results_["params"][np.argmax(truth)]
+    assert search.best_params_.keys() == {"log_Z", "sign"} and search.best_estimator_.tolerance == 0.001
+    assert search.best_score_ == search.best_estimator_.log_evidence_ == found.max()
+    assert not any("tolerance" in name for name in search.cv_results_)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_those_that_are_close_are_taken_to_the_tolerance(seed):
+    check_no_wrong_winner(seed)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        (
+            "log_Z + ALLOWED_STD * std > log_Z[best] - ALLOWED_STD * std[best] - CLOSE_NATS",
+            "log_Z > log_Z[best] - 1",
+        ),
+        ("close & stopped", "stopped"),
+    ],
+)
+def test_a_wrong_cut_is_seen(right, wrong, monkeypatch):
+    method = EvidenceSearch._unfinished
+    monkeypatch.setattr(EvidenceSearch, "_unfinished", broken(method, right, wrong))
+    with pytest.raises(AssertionError):
+        for seed in range(12):
+            check_no_wrong_winner(seed)
+
+
+def test_without_a_tolerance_that_of_the_estimator_holds():
+    grid = {"log_Z": [0.0, -2.0, -100.0]}
+    std = EvidenceSearch(Known(tolerance=0.1), grid).fit(X_OF_KNOWN).cv_results_["mean_test_log_evidence_std"]
+    assert std.tolist() == [0.1, 0.1, 0.5]
+    pipe = make_pipeline(FunctionTransformer(), Known())
+    search = EvidenceSearch(pipe, {"known__log_Z": [0.0, -2.0, -100.0]}, tolerance=0.2).fit(X_OF_KNOWN)
+    assert search.comparison_["log_evidence_std"].tolist() == [0.2, 0.2, 0.5]
+    with pytest.raises(ValueError, match="tolerance"):
+        EvidenceSearch(Known(), grid, tolerance=0.0).fit(X_OF_KNOWN)
+
+
+def test_states_far_behind_are_left_early(monkeypatch):
+    rng = np.random.default_rng(4101)
+    z = np.repeat(rng.integers(3, size=15), 14)
+    X = np.array([[-4.0, 0.0], [0.0, 4.0], [4.0, 0.0]])[z] + rng.standard_normal((len(z), 2))
+    model, grid = BayesianHMM(random_state=0), {"n_states": [1, 2, 3]}
+    search = EvidenceSearch(model, grid).fit(X)
+    alone = [clone(model).set_params(n_states=K).fit(X) for K in (1, 2, 3)]
+    found, std = (search.cv_results_[f"mean_test_log_evidence{word}"] for word in ("", "_std"))
+    for K, one in enumerate(alone):
+        assert abs(found[K] - one.log_evidence_) < 4 * np.hypot(std[K], one.log_evidence_std_) + 1e-9
+    assert search.best_params_ == {"n_states": 3} and found[2] == alone[2].log_evidence_
