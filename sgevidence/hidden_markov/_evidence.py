@@ -100,7 +100,8 @@ def hidden_state_evidence(
     ``rows.y`` says where sequences start; a row of nan is a step without observation.
     """
     problem = HiddenStates.of(model, rows)
-    if model.n_states ** len(rows) <= MOST_SEQUENCES:
+    is_sum = model.n_states == 1 or not model.n_moving
+    if is_sum and model.n_states ** len(rows) <= MOST_SEQUENCES:
         return _summed(problem, rng, n_draws)
     chains, found = Chains.found(problem, rng), list[Combined]()
     for i in range(MAX_ROUNDS):
@@ -208,8 +209,9 @@ def _half(chains: Chains, half: int, i: int, rng: np.random.Generator) -> Half:
     log_w, terms = weighed(problem, c, T)
     chains.n_likelihoods += len(problem.F) * c.shape[1]
     by_q = importance(log_w[:n_q])
-    if by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE:
-        return Half(by_q, True, draws)
+    is_carried = by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
+    if is_carried or problem.model.n_moving:
+        return Half(by_q, bool(is_carried), draws)
     by_owner = np.stack([log_sum_exp(terms[:, owner == k], axis=1) for k in range(owner.max() + 1)], axis=1)
     return Half(sum_over_regions(Points(log_w, by_owner, chain)), False, c)
 
@@ -246,8 +248,9 @@ def _posterior(
     """Draws by the weights of both halves, swept once: draws that a weight has doubled differ again."""
     c = np.concatenate([half.c for half in halves], axis=1)
     W = np.concatenate([0.5 * Weights(half.estimate.log_w).W for half in halves])
-    T = problem.sweep(c[:, systematic(W / W.sum(), rng, n_draws)], rng).T
-    theta = problem.model.in_order(problem.model.flat(problem.draw(T, rng)))
+    c = c[:, systematic(W / W.sum(), rng, n_draws)]
+    T = problem.sweep(c, rng).T
+    theta = problem.model.in_order(problem.model.flat(problem.model.redrawn(c, T, rng)))
     doubt = None
     if answer.error > DOUBTED_NATS:
         doubt = Doubt(
