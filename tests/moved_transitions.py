@@ -1,15 +1,13 @@
 """Exact evidence of hidden Markov models whose transitions a column moves: all sequences, logits by a grid.
 
-Two states, and a log odds λ + u δ of leaving for state 1, with logistic λ (or of a beta) and normal δ, are all
-that the multinomial logit has: nothing is taken from the package but what rows of a state hold.  More states
-have draws of the prior instead of a grid.
+With two states the log odds of state 1 are λ + u δ, where λ is that of a beta and δ is normal.  The package
+gives only the evidence of the rows of a state.  More states have draws of the prior, not a grid.
 """
 
 from itertools import product
 
 import numpy as np
 from scipy.special import gammaln, log_softmax, logsumexp
-from scipy.stats import norm
 
 
 def log_rows(model, rows, z):
@@ -26,7 +24,7 @@ def all_sequences(model, n):
 
 def by_grid(model, rows, U, size=(161, 81)):
     """log Z of two states and one column."""
-    starts, follows = rows.y > 0, np.flatnonzero(~(rows.y > 0))
+    follows = np.flatnonzero(~(rows.y > 0))
     z, prior = all_sequences(model, len(rows.X)), model.prior_counts
     lam = np.linspace(-25, 25, size[0])[:, None]
     x, w = np.polynomial.hermite_e.hermegauss(size[1])

@@ -42,6 +42,8 @@ from ._states import HiddenStates
 
 #: States beyond which the sum over K! labellings would take too long.
 MOST_STATES = 6
+#: States of transitions that columns move, beyond which few draws carry importance sampling.
+MOST_MOVED_STATES = 3
 #: Sequences of states up to which all are summed, in a tenth of a second.
 MOST_SEQUENCES = 20_000
 #: Powers of the statistics of kernels, by turns.
@@ -83,6 +85,8 @@ def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
     K, most = model.n_states, 1_000_000 / model.n_states**2
     if K > MOST_STATES:
         return f"n_states is {K}, and labellings are summed over up to {MOST_STATES} states"
+    if model.n_moving and K > MOST_MOVED_STATES:
+        return f"n_states is {K}, and columns may move transitions of up to {MOST_MOVED_STATES} states"
     if K > 1 and n_rows > most:
         return f"{n_rows} rows are more than the {most:.0f} that {K} states can afford"
     return None
@@ -252,7 +256,13 @@ def _posterior(
     T = problem.sweep(c, rng).T
     theta = problem.model.in_order(problem.model.flat(problem.model.redrawn(c, T, rng)))
     doubt = None
-    if answer.error > DOUBTED_NATS:
+    if problem.model.n_moving and not answer.is_importance:
+        doubt = Doubt(
+            answer.error,
+            f"{answer.n_effective:.0f} draws carry the log evidence, which may be off by {answer.error:.1f} "
+            "nats or more: states overlap too much for columns to move their transitions; try fewer states",
+        )
+    elif answer.error > DOUBTED_NATS:
         doubt = Doubt(
             answer.error,
             f"the log evidence may be off by {answer.error:.1f} nats: the posterior has parts between which "

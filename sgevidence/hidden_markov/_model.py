@@ -58,7 +58,7 @@ class HiddenMarkovModel(Exchangeable, Model):
     @cached_property
     def transitions(self) -> ConstantTransitions | MovedTransitions:
         """Law of the transitions."""
-        if self.n_moving:
+        if self.n_moving and self.n_states > 1:
             return MovedTransitions(self.prior_counts, self.n_moving, self.moving_scale)
         return ConstantTransitions(self.prior_counts)
 
@@ -232,11 +232,9 @@ class HiddenMarkovModel(Exchangeable, Model):
     def sum_log_likelihood(self, theta, rows):
         return self._along(theta, rows)[1]
 
-    def sample_states(
-        self, theta: np.ndarray, starts: np.ndarray, U: np.ndarray, rng: np.random.Generator
-    ) -> np.ndarray:
-        """States of one sequence of rows for each θ, (M, n)."""
-        chain = self.dynamics(self.coefficients(theta), U)
+    def sample_states(self, theta: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """States of one sequence of rows for each θ, (M, n); transitions are constant."""
+        chain = self.dynamics(self.coefficients(theta), np.zeros((len(starts), 0)))
         z = np.empty((len(theta), len(starts)), dtype=np.intp)
         A, first, m = chain.into(len(starts)), np.cumsum(chain.initial, axis=0), np.arange(len(theta))
         for t, begins in enumerate(starts):
@@ -244,10 +242,12 @@ class HiddenMarkovModel(Exchangeable, Model):
             z[:, t] = np.sum(rng.random(len(theta)) * edges[-1] >= edges[:-1], axis=0)
         return z
 
-    def sample_rows(self, theta, n_rows, rng, U=None):
-        """One sequence of n rows: (rows (n, ·), states (n,)), given one θ for all and U."""
+    def sample_rows(self, theta, n_rows, rng):
+        """One sequence of n rows: (rows (n, p), states (n,)), given one θ for all."""
+        if self.n_moving:
+            raise ValueError("no rows are drawn: transitions depend on columns, which have no distribution")
         theta, starts = np.atleast_2d(theta), np.arange(n_rows) == 0
-        z = self.sample_states(theta, starts, np.zeros((n_rows, 0)) if U is None else U, rng)[0]
+        z = self.sample_states(theta, starts, rng)[0]
         c = self.split(self.coefficients(theta)[:, 0])[2]
         return self.emission.sample_rows(self.emission.parameters(c[z]), rng), z
 

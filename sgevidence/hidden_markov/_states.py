@@ -109,7 +109,7 @@ class HiddenStates(NamedTuple):
         return out + log_p
 
     def log_held(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
-        """log p(x | θ) p(θ) / p(θ | x, z) of pairs of points and sequences: what a basin holds, (S,), nats."""
+        """log p(x | θ) p(θ) / p(θ | x, z) of pairs of points and sequences: what basins hold, (S,), nats."""
         log_q = np.diagonal(self._log_kernels(c, T)(list(range(len(c)))))
         return log_p + self._log_prior(c) + self.log_joint(T) - log_q
 

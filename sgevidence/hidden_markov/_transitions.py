@@ -6,10 +6,10 @@ measured from their means in standard deviations,
     p(z_t = j | z_{t−1} = i) ∝ exp(α_ij + Σ_b u_tb β_ijb),    softmax(α_i) ~ Dirichlet(a + κ δ_ij),
     β_ijb ~ N(0, s²),
 
-so that at the mean of all columns the law is the constant one.  No state is a reference: what β_i1 … β_iK have
-in common moves nothing, and coordinates are those of its complement, α_i = H x_i0 and β_ib = H x_ib with
-orthonormal columns of H, K × (K − 1).  Given states the posterior of x_i is log-concave and has no closed form.
-Its kernel is a Student t around its mode, of which importance sampling only asks that it covers.
+so that at the mean of all columns the law is the constant one.  No state is a reference: what is common to
+β_i1 … β_iK moves nothing, and coordinates x_i are those of its complement, α_i = H x_i0 and β_ib = H x_ib
+with orthonormal columns of H, K × (K − 1).  Given states the posterior of x_i is log-concave without a closed
+form.  Its kernel is a Student t around its mode, of which importance sampling only asks that it covers.
 
 Symbols: ``dyn`` = coefficients of transitions of M points, (K, M, n_coefficients); ``N`` = their statistics,
 (K, S, n_statistics); ``U`` = columns, (n, p); ``x`` = coordinates; ``P, h`` = precision of a kernel and
@@ -29,7 +29,7 @@ from ..models import log_dirichlet
 #: Degrees of freedom of kernels: heavier tails than those of a log odds of few transitions.
 KERNEL_NU = 5.0
 #: Newton's steps from the mode without columns at most, the longest step, and one that ends them.
-NEWTON_STEPS, LONGEST_STEP, SHORTEST_STEP = 10, 3.0, 1e-3
+NEWTON_STEPS, LONGEST_STEP, SHORTEST_STEP = 10, 3.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class MovedTransitions:
         return np.sum(self._log_priors(dyn), axis=0)
 
     def _log_priors(self, dyn: np.ndarray) -> np.ndarray:
-        """Of each state, (K, M)."""
+        """Log density of each state, (K, M)."""
         K, slopes = len(self.prior), dyn[..., len(self.prior) - 1 :] / self.scale
         log_A = log_softmax(self.logits(dyn)[..., 0, :], axis=-1)
         constant = gammaln(self.prior.sum(axis=1)) - gammaln(self.prior).sum(axis=1) + 0.5 * np.log(K)
@@ -236,19 +236,19 @@ class MovedTransitions:
         K, S, d = mode.shape
         blocks = dyn.reshape(*dyn.shape[:2], 1 + self.n_columns, K - 1)
         forms = np.concatenate([P.reshape(K, S, -1), -2 * h], axis=-1)
-        least, log_det = np.sum(h * mode, axis=-1), 0.5 * np.linalg.slogdet(P)[1]
-        constant = gammaln((KERNEL_NU + d) / 2) - gammaln(KERNEL_NU / 2) - 0.5 * d * np.log(KERNEL_NU * np.pi)
+        least, constant = np.sum(h * mode, axis=-1), 0.5 * np.sum(np.linalg.slogdet(P)[1], axis=0)
+        of_one = gammaln((KERNEL_NU + d) / 2) - gammaln(KERNEL_NU / 2) - 0.5 * d * np.log(KERNEL_NU * np.pi)
+        constant += K * of_one
 
         def of(order: list[int]) -> np.ndarray:
             x = (blocks @ (self.H.T[:, np.argsort(order)] @ self.H)).reshape(dyn.shape)
             features = np.concatenate(
                 [(x[..., None] * x[..., None, :]).reshape(*dyn.shape[:2], d * d), x], axis=-1
             )
-            out = np.zeros((dyn.shape[1], S))
+            product = 1.0
             for i, j in enumerate(order):
-                Q = np.maximum(features[i] @ forms[j].T + least[j], 0.0)
-                out += constant + log_det[j] - 0.5 * (KERNEL_NU + d) * np.log1p(Q / KERNEL_NU)
-            return out
+                product = product * (1 + np.maximum(features[i] @ forms[j].T + least[j], 0.0) / KERNEL_NU)
+            return constant - 0.5 * (KERNEL_NU + d) * np.log(product)
 
         return of
 
