@@ -94,9 +94,9 @@ class EmissionRows(StatePredictions):
         if not wrong.size:
             return
         row, column = wrong[0]
-        name = self._column_names()[column]
+        value, name = X[row, at[column]], self._column_names()[column]
         raise ValueError(
-            f"X has {X[row, at[column]]:g} in row {row} of {name!r}, which is no count (one of {len(wrong)}): "
+            f"X has {value:g} in row {row} of {name!r}, which is no count (one of {len(wrong)}): "
             "Negative values in data passed to a Poisson emission, or fractions, have no likelihood; "
             'numbers are for emission="gaussian", and a row without an observation is nan'
         )

@@ -6,7 +6,7 @@ import pytest
 from moved_transitions import by_grid, by_prior_draws
 from mutants import broken
 
-from sgevidence import BayesianHMM, EvidenceWarning, predictive_check
+from sgevidence import BayesianHMM, EvidenceWarning, predictive_check, prior_sensitivity
 from sgevidence.hidden_markov import HiddenMarkovModel, hidden_state_evidence
 from sgevidence.hidden_markov._transitions import MovedTransitions
 from sgevidence.history import Rows
@@ -125,6 +125,16 @@ def test_a_stream_is_the_whole():
     stream.partial_fit(X[:70]).partial_fit(X[70:74]).partial_fit(X[74:])
     errors = np.hypot(whole.log_evidence_std_, stream.log_evidence_std_)
     assert abs(stream.log_evidence_ - whole.log_evidence_) < 4 * errors
+
+
+def test_sensitivity_varies_the_prior_of_coefficients():
+    X, _ = frame(40)
+    table = prior_sensitivity(BayesianHMM(2, transitions="~ rain", random_state=0), X)
+    at = list(table.index).index("transition_coef_scale * 3")
+    assert table["log_evidence"][at] == fitted(X, transition_coef_scale=3.0).log_evidence_
+    assert not any(
+        "coef" in name for name in prior_sensitivity(BayesianHMM(2, random_state=0), X[["y"]]).index
+    )
 
 
 @pytest.mark.parametrize("emission", ["poisson", "categorical"])
