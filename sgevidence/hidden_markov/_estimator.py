@@ -112,7 +112,7 @@ class BayesianHMM(EmissionRows):
 
     *Cost*: 2000 rows of two columns take about 1, 2 and 4 s with two, three and four separated states, and
     up to 8 s where there are more states than the rows tell apart, whose error bar is then some tenths.  Time
-    grows with the rows.
+    grows with the rows; columns that move transitions take some eight times as long, more with three states.
 
     References
     ----------

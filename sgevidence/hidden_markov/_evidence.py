@@ -81,8 +81,8 @@ class HiddenStatePosterior(NamedTuple):
 
 def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
     """The reason for which there is no evidence of so many rows; None if there is."""
-    # rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds, and ten
-    # times as long with transitions of their own
+    # rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds, ten
+    # times as many with transitions of their own
     K, most = model.n_states, (100_000 if model.n_moving else 1_000_000) / model.n_states**2
     if K > MOST_STATES:
         return f"n_states is {K}, and labellings are summed over up to {MOST_STATES} states"
