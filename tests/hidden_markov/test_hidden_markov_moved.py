@@ -48,7 +48,7 @@ def test_evidence_is_the_sum_over_sequences(size):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [dict(n=10), dict(K=3, n=5), dict(p=2, n=7)])
 def test_error_bars_are_true(size):
-    z = np.array([z_score(seed, **size) for seed in range(3000, 3012)])
+    z = np.array([z_score(seed, **size) for seed in range(3000, 3008)])
     assert np.sqrt(np.mean(z**2)) < 1.3 and np.abs(z).max() < 4
 
 
