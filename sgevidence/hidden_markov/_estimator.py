@@ -37,6 +37,13 @@ class BayesianHMM(EmissionRows):
     initial_concentration : float or None, default=None
         Concentration of a Dirichlet prior of the first state of each sequence; None: all states are equally
         likely.
+    transitions : str, list of column names or indices, or None, default=None
+        Columns of X that move the probabilities of transitions into their row, such as ``"~ rain + wind"`` or
+        ``[2, 3]``, by a multinomial logit of up to three states.  The evidence is that of all other columns.
+        At the mean of the moving columns the transition matrix has its Dirichlet prior.
+    transition_coef_scale : float, default=1.0
+        Prior standard deviation of their coefficients, one for each state and next state, for a change of a
+        column by its standard deviation; a column of two values changes by their distance.
     mean_scale : float, default=2.0
         Prior standard deviation of a mean in units of its state's σ, of Gaussians.
     variance_prior : tuple of two floats, default=(1.0, 1.0)
@@ -69,6 +76,10 @@ class BayesianHMM(EmissionRows):
         or level.
     initial_probabilities_ : ndarray of shape (n_states,)
         Posterior mean of the probabilities of the first state; 1/K each without a prior.
+    transition_coefs_ : ndarray of shape (n_states, n_states, n_columns)
+        Posterior means with ``transitions=``, by a unit of each column: the change of the log probability of
+        a next state, less the mean change over next states.  ``transition_matrix_`` and ``dwell_times_`` are
+        at the mean of the columns.
     dwell_times_ : ndarray of shape (n_states,)
         Posterior medians of the mean number of rows that a state lasts, 1/(1 − p(stay)).
     means_, covariances_ : ndarray
@@ -101,7 +112,7 @@ class BayesianHMM(EmissionRows):
 
     *Cost*: 2000 rows of two columns take about 1, 2 and 4 s with two, three and four separated states, and
     up to 8 s where there are more states than the rows tell apart, whose error bar is then some tenths.  Time
-    grows with the rows.
+    grows with the rows; columns that move transitions take some eight times as long, more with three states.
 
     References
     ----------
@@ -122,6 +133,7 @@ class BayesianHMM(EmissionRows):
 
     _dimensions = EmissionRows._dimensions | {
         "transition_matrix": ("state", "next_state"),
+        "transition_coefs": ("state", "next_state", "moving_column"),
         "initial_probabilities": ("state",),
         "dwell_times": ("state",),
         "means": ("state", "feature"),
@@ -136,6 +148,8 @@ class BayesianHMM(EmissionRows):
         "transition_concentration": [Interval(Real, 0, None, closed="neither")],
         "stickiness": [Interval(Real, 0, None, closed="left")],
         "initial_concentration": [Interval(Real, 0, None, closed="neither"), None],
+        "transitions": ["array-like", str, None],
+        "transition_coef_scale": [Interval(Real, 0, None, closed="neither")],
         "mean_scale": [Interval(Real, 0, None, closed="neither")],
         "variance_prior": [tuple, list],
         "rate_prior": [tuple, list],
@@ -157,6 +171,8 @@ class BayesianHMM(EmissionRows):
         transition_concentration: float = 1.0,
         stickiness: float = 0.0,
         initial_concentration: float | None = None,
+        transitions: Any = None,
+        transition_coef_scale: float = 1.0,
         mean_scale: float = 2.0,
         variance_prior: tuple[float, float] = (1.0, 1.0),
         rate_prior: tuple[float, float] = (2.0, 1.0),
@@ -174,6 +190,8 @@ class BayesianHMM(EmissionRows):
         self.transition_concentration = transition_concentration
         self.stickiness = stickiness
         self.initial_concentration = initial_concentration
+        self.transitions = transitions
+        self.transition_coef_scale = transition_coef_scale
         self.mean_scale = mean_scale
         self.variance_prior = variance_prior
         self.rate_prior = rate_prior
@@ -254,6 +272,11 @@ class BayesianHMM(EmissionRows):
     def transition_matrix_(self) -> np.ndarray:
         """Posterior mean of the transition matrix, from and to."""
         return self._state_mean("transition_matrix")
+
+    @property
+    def transition_coefs_(self) -> np.ndarray:
+        """Posterior means of the coefficients of columns that move transitions."""
+        return self._state_mean("transition_coefs")
 
     @property
     def initial_probabilities_(self) -> np.ndarray:

@@ -42,6 +42,8 @@ from ._states import HiddenStates
 
 #: States beyond which the sum over K! labellings would take too long.
 MOST_STATES = 6
+#: States of transitions that columns move, beyond which few draws carry importance sampling.
+MOST_MOVED_STATES = 3
 #: Sequences of states up to which all are summed, in a tenth of a second.
 MOST_SEQUENCES = 20_000
 #: Powers of the statistics of kernels, by turns.
@@ -79,10 +81,13 @@ class HiddenStatePosterior(NamedTuple):
 
 def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
     """The reason for which there is no evidence of so many rows; None if there is."""
-    # rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds
-    K, most = model.n_states, 1_000_000 / model.n_states**2
+    # rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds, ten
+    # times as many with transitions of their own
+    K, most = model.n_states, (100_000 if model.n_moving else 1_000_000) / model.n_states**2
     if K > MOST_STATES:
         return f"n_states is {K}, and labellings are summed over up to {MOST_STATES} states"
+    if model.n_moving and K > MOST_MOVED_STATES:
+        return f"n_states is {K}, and columns may move transitions of up to {MOST_MOVED_STATES} states"
     if K > 1 and n_rows > most:
         return f"{n_rows} rows are more than the {most:.0f} that {K} states can afford"
     return None
@@ -100,7 +105,8 @@ def hidden_state_evidence(
     ``rows.y`` says where sequences start; a row of nan is a step without observation.
     """
     problem = HiddenStates.of(model, rows)
-    if model.n_states ** len(rows) <= MOST_SEQUENCES:
+    is_sum = model.n_states == 1 or not model.n_moving
+    if is_sum and model.n_states ** len(rows) <= MOST_SEQUENCES:
         return _summed(problem, rng, n_draws)
     chains, found = Chains.found(problem, rng), list[Combined]()
     for i in range(MAX_ROUNDS):
@@ -208,8 +214,9 @@ def _half(chains: Chains, half: int, i: int, rng: np.random.Generator) -> Half:
     log_w, terms = weighed(problem, c, T)
     chains.n_likelihoods += len(problem.F) * c.shape[1]
     by_q = importance(log_w[:n_q])
-    if by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE:
-        return Half(by_q, True, draws)
+    is_carried = by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
+    if is_carried or problem.model.n_moving:
+        return Half(by_q, bool(is_carried), draws)
     by_owner = np.stack([log_sum_exp(terms[:, owner == k], axis=1) for k in range(owner.max() + 1)], axis=1)
     return Half(sum_over_regions(Points(log_w, by_owner, chain)), False, c)
 
@@ -246,10 +253,17 @@ def _posterior(
     """Draws by the weights of both halves, swept once: draws that a weight has doubled differ again."""
     c = np.concatenate([half.c for half in halves], axis=1)
     W = np.concatenate([0.5 * Weights(half.estimate.log_w).W for half in halves])
-    T = problem.sweep(c[:, systematic(W / W.sum(), rng, n_draws)], rng).T
-    theta = problem.model.in_order(problem.model.flat(problem.draw(T, rng)))
+    c = c[:, systematic(W / W.sum(), rng, n_draws)]
+    T = problem.sweep(c, rng).T
+    theta = problem.model.in_order(problem.model.flat(problem.model.redrawn(c, T, rng)))
     doubt = None
-    if answer.error > DOUBTED_NATS:
+    if problem.model.n_moving and not answer.is_importance:
+        doubt = Doubt(
+            answer.error,
+            f"{answer.n_effective:.0f} draws carry the log evidence, which may be off by {answer.error:.1f} "
+            "nats or more: states overlap too much for columns to move their transitions; try fewer states",
+        )
+    elif answer.error > DOUBTED_NATS:
         doubt = Doubt(
             answer.error,
             f"the log evidence may be off by {answer.error:.1f} nats: the posterior has parts between which "

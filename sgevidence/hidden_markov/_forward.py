@@ -28,16 +28,20 @@ LEAST_TRANSITION = 1e-250
 
 
 class Dynamics(NamedTuple):
-    """Transitions (K, K, M) and the initial distribution (K, M) of M parameters."""
+    """Transitions (K, K, M), or (n, K, K, M) of each row, and the initial distribution (K, M)."""
 
     A: np.ndarray
     initial: np.ndarray
 
     @classmethod
     def of(cls, log_A: np.ndarray, log_initial: np.ndarray) -> "Dynamics":
-        """From logarithms (K, M, K), from and to, and (K, M)."""
-        A = np.maximum(np.exp(log_A.transpose(0, 2, 1)), LEAST_TRANSITION)
+        """From logarithms (K, M, K), from and to, or (n, K, M, K), and (K, M)."""
+        A = np.maximum(np.exp(log_A.swapaxes(-1, -2)), LEAST_TRANSITION)
         return cls(np.ascontiguousarray(A), np.maximum(np.exp(log_initial), LEAST_TRANSITION))
+
+    def into(self, n: int) -> np.ndarray:
+        """Transitions into each of n rows, (n, K, K, M)."""
+        return np.broadcast_to(self.A, (n, *self.A.shape[-3:]))
 
 
 def scaled(log_e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -53,13 +57,13 @@ def filtered(
     e, top = scaled(log_e)
     alpha, total = np.empty(e.shape), np.empty((len(e), e.shape[2]))
     alpha_before = np.full(e.shape[1:], 1 / e.shape[1]) if before is None else before
-    product = np.empty(chain.A.shape)
+    A, product = chain.into(len(e)), np.empty(chain.A.shape[-3:])
     for t, begins in enumerate(starts.tolist()):
         a = alpha[t]
         if begins:
             a[...] = chain.initial
         else:
-            np.multiply(alpha_before[:, None], chain.A, out=product)
+            np.multiply(alpha_before[:, None], A[t], out=product)
             np.add.reduce(product, axis=0, out=a)
         a *= e[t]
         np.add.reduce(a, axis=0, out=total[t])
@@ -70,22 +74,22 @@ def filtered(
 
 def smoothed(alpha: np.ndarray, chain: Dynamics, starts: np.ndarray) -> np.ndarray:
     """p(z_t | all rows) (n, K, M), from the filter (Kim 1994)."""
-    out = alpha.copy()
+    out, into = alpha.copy(), chain.into(len(alpha))
     for t in range(len(alpha) - 2, -1, -1):
         if not starts[t + 1]:
-            predicted = np.sum(alpha[t][:, None] * chain.A, axis=0)
-            out[t] = alpha[t] * np.sum(
-                chain.A * (out[t + 1] / np.maximum(predicted, LEAST_TRANSITION)), axis=1
-            )
+            A = into[t + 1]
+            predicted = np.sum(alpha[t][:, None] * A, axis=0)
+            out[t] = alpha[t] * np.sum(A * (out[t + 1] / np.maximum(predicted, LEAST_TRANSITION)), axis=1)
     return out
 
 
 def most_probable_path(log_e: np.ndarray, log_A: np.ndarray, log_initial: np.ndarray, starts: np.ndarray):
     """States (n,) that maximise log p(y, z) of one parameter, and its value (Viterbi 1967)."""
     n, K = log_e.shape
+    log_A = np.broadcast_to(log_A, (n, K, K))
     back, best = np.zeros((n, K), dtype=np.intp), np.zeros(K)
     for t in range(n):
-        ways = best[:, None] + (np.broadcast_to(log_initial, (K, K)) if starts[t] else log_A)
+        ways = best[:, None] + (np.broadcast_to(log_initial, (K, K)) if starts[t] else log_A[t])
         back[t] = np.argmax(ways, axis=0)
         best = ways[back[t], np.arange(K)] + log_e[t]
     z = np.empty(n, dtype=np.intp)
@@ -120,10 +124,11 @@ def _states_before(alpha: np.ndarray, chain: Dynamics, starts: np.ndarray, u: np
     ends = np.flatnonzero(np.append(starts[1:], True))
     whole = len(follows) == n - 1
     weights, edges = (alpha[:-1], u[:-1]) if whole else (alpha[follows], u[follows])
+    A, next_rows = chain.into(n), slice(1, None) if whole else follows + 1
     for j in range(K):
-        below = [weights[:, 0] * chain.A[0, j]]
+        below = [weights[:, 0] * A[next_rows, 0, j]]
         for i in range(1, K):
-            below.append(below[-1] + weights[:, i] * chain.A[i, j])
+            below.append(below[-1] + weights[:, i] * A[next_rows, i, j])
         edge = edges * below[-1]
         which = np.zeros(edge.shape, dtype=np.intp)
         for i in range(K - 1):

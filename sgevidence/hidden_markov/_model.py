@@ -33,6 +33,7 @@ from scipy.special import gammaln
 from ..mixture.components import ComponentFamily
 from ..models import Exchangeable, Model, log_dirichlet
 from ._forward import Dynamics, filtered, most_probable_path, smoothed
+from ._transitions import ConstantTransitions, MovedTransitions
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,27 @@ class HiddenMarkovModel(Exchangeable, Model):
     concentration: float = 1.0  #: a
     stickiness: float = 0.0  #: κ
     initial_concentration: float | None = None  #: of a Dirichlet prior of the first state; None: uniform
+    n_moving: int = 0  #: columns that move transitions, after those of the emission
+    moving_scale: float = 1.0  #: prior standard deviation of their coefficients
 
     has_one_mode = True  # in each labelling, or its own search finds them
 
     @cached_property
+    def n_features_of_rows(self) -> int:
+        """q."""
+        return self.emission.features(np.zeros((1, self.emission.n_features))).shape[1]
+
+    @cached_property
+    def transitions(self) -> ConstantTransitions | MovedTransitions:
+        """Law of the transitions."""
+        if self.n_moving and self.n_states > 1:
+            return MovedTransitions(self.prior_counts, self.n_moving, self.moving_scale)
+        return ConstantTransitions(self.prior_counts)
+
+    @property
     def n_coefficients(self) -> int:
         """D, of one state."""
-        return self.n_states + 1 + self.emission.features(np.zeros((1, self.emission.n_features))).shape[1]
+        return self.transitions.n_coefficients + 1 + self.n_features_of_rows
 
     @property
     def n_params(self) -> int:
@@ -75,35 +90,44 @@ class HiddenMarkovModel(Exchangeable, Model):
         """θ (M, d) of coefficients."""
         return c.transpose(1, 0, 2).reshape(c.shape[1], -1)
 
-    def dynamics(self, c: np.ndarray) -> Dynamics:
+    def split(self, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Parts of transitions (…, ·), first states (…) and rows (…, q), of coefficients or statistics."""
+        at = c.shape[-1] - self.n_features_of_rows
+        return c[..., : at - 1], c[..., at - 1], c[..., at:]
+
+    def dynamics(self, c: np.ndarray, U: np.ndarray) -> Dynamics:
         """Transition and initial probabilities of coefficients."""
-        K = self.n_states
-        return Dynamics.of(c[..., :K], c[..., K])
+        dyn, first, _ = self.split(c)
+        return Dynamics.of(self.transitions.log_A(dyn, U), first)
+
+    def moving(self, X: np.ndarray) -> np.ndarray:
+        """U, columns that move transitions, (n, p)."""
+        return X[:, self.emission.n_features :]
 
     def observed(self, X: np.ndarray) -> np.ndarray:
         """Which rows are observations, (n,)."""
-        return ~np.all(np.isnan(X), axis=1)
+        return ~np.all(np.isnan(X[:, : self.emission.n_features]), axis=1)
 
     def features(self, X: np.ndarray) -> np.ndarray:
         """F of rows (n, q); zeros where nothing was observed."""
         known = self.observed(X)
-        F = np.zeros((len(X), self.n_coefficients - self.n_states - 1))
-        F[known] = self.emission.features(X[known])
+        F = np.zeros((len(X), self.n_features_of_rows))
+        F[known] = self.emission.features(X[known, : self.emission.n_features])
         return F
 
     def log_emissions(self, c: np.ndarray, F: np.ndarray) -> np.ndarray:
         """log p(y_t | z_t = k), (n, K, M)."""
-        of_rows = c[..., self.n_states + 1 :]
+        of_rows = self.split(c)[2]
         return (F @ of_rows.reshape(-1, F.shape[1]).T).reshape(len(F), *c.shape[:2])
 
     def log_joint_of(self, T: np.ndarray) -> np.ndarray:
         """log p(y, z) of S sequences of states by their statistics, (S,), nats."""
-        K, prior = self.n_states, self.prior_counts[:, None]
-        N, first = T[..., :K], T[..., K]
-        rows = gammaln(prior + N) - gammaln(prior)
-        total = prior.sum(axis=-1)
-        log_p = rows.sum(axis=-1) + gammaln(total) - gammaln(total + N.sum(axis=-1))
-        log_p = np.sum(log_p + self.emission.log_evidence(T[..., K + 1 :]), axis=0)
+        return self.transitions.log_joint(self.split(T)[0]) + self.log_joint_of_rows(T)
+
+    def log_joint_of_rows(self, T: np.ndarray) -> np.ndarray:
+        """log p(y, z) but for transitions, (S,), nats."""
+        _, first, of_rows = self.split(T)
+        K, log_p = self.n_states, np.sum(self.emission.log_evidence(of_rows), axis=0)
         n_sequences = first.sum(axis=0)
         if (b := self.initial_concentration) is None:
             return log_p - n_sequences * np.log(K)
@@ -111,45 +135,67 @@ class HiddenMarkovModel(Exchangeable, Model):
         return log_p + log_first + gammaln(K * b) - gammaln(K * b + n_sequences)
 
     def draw(self, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One c ~ p(θ | y, z) for each of S statistics, (K, S, D)."""
-        K, b = self.n_states, self.initial_concentration
-        log_A = log_dirichlet((self.prior_counts[:, None] + T[..., :K]).transpose(2, 0, 1), rng)
-        first = T[..., K]
-        log_initial = np.full(first.shape, -np.log(K)) if b is None else log_dirichlet(b + first, rng)
-        of_rows = self.emission.coefficients(self.emission.sample(T[..., K + 1 :], rng))
-        return np.concatenate([log_A.transpose(1, 2, 0), log_initial[..., None], of_rows], axis=-1)
+        """One c ~ p(θ | y, z), or of a kernel near it, for each of S statistics, (K, S, D)."""
+        N, first, of_rows = self.split(T)
+        dyn = self.transitions.draw(N, rng)
+        return np.concatenate([dyn, self._drawn(first, of_rows, rng)], axis=-1)
+
+    def redrawn(self, c: np.ndarray, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """c, of which all that is conjugate is drawn anew given T, (K, S, D)."""
+        N, first, of_rows = self.split(T)
+        dyn = self.transitions.draw(N, rng) if self.transitions.is_conjugate else self.split(c)[0]
+        return np.concatenate([dyn, self._drawn(first, of_rows, rng)], axis=-1)
+
+    def _drawn(self, first: np.ndarray, of_rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Coefficients of first states and rows, (K, S, 1 + q)."""
+        b = self.initial_concentration
+        log_initial = (
+            np.full(first.shape, -np.log(self.n_states)) if b is None else log_dirichlet(b + first, rng)
+        )
+        of_rows = self.emission.coefficients(self.emission.sample(of_rows, rng))
+        return np.concatenate([log_initial[..., None], of_rows], axis=-1)
 
     # -- what is believed -------------------------------------------------------------------------
 
     def sample_prior(self, rng, size):
-        return self.flat(self.draw(np.zeros((self.n_states, size, self.n_coefficients)), rng))
+        dyn = self.transitions.sample_prior(size, rng)
+        nothing = np.zeros((self.n_states, size, 1 + self.n_features_of_rows))
+        return self.flat(np.concatenate([dyn, self._drawn(nothing[..., 0], nothing[..., 1:], rng)], axis=-1))
 
     def log_prior(self, theta):
-        """Log density of the probabilities and the family's parameters, nats, (M,)."""
-        K, c, prior = self.n_states, self.coefficients(theta), self.prior_counts[:, None]
-        log_p = np.sum((prior - 1) * c[..., :K] - gammaln(prior), axis=-1) + gammaln(prior.sum(axis=-1))
-        log_p = np.sum(log_p + self.emission.log_prior(self.emission.parameters(c[..., K + 1 :])), axis=0)
+        """Log density of the coefficients of transitions and the family's parameters, nats, (M,)."""
+        K, (dyn, first, of_rows) = self.n_states, self.split(self.coefficients(theta))
+        of_rows = np.sum(self.emission.log_prior(self.emission.parameters(of_rows)), axis=0)
+        log_p = self.transitions.log_prior(dyn) + of_rows
         if (b := self.initial_concentration) is None:
             return log_p
-        return log_p + np.sum((b - 1) * c[..., K] - gammaln(b), axis=0) + gammaln(K * b)
+        return log_p + np.sum((b - 1) * first - gammaln(b), axis=0) + gammaln(K * b)
 
     def filtered(
         self, theta: np.ndarray, rows: Any, before: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """p(z_t | y_1..t, θ) (n, K, M) and log p(y_t | y_<t, θ) (n, M)."""
         c = self.coefficients(theta)
-        return filtered(self.log_emissions(c, self.features(rows.X)), self.dynamics(c), rows.y > 0, before)
+        log_e, chain = self.log_emissions(c, self.features(rows.X)), self.dynamics(c, self.moving(rows.X))
+        return filtered(log_e, chain, rows.y > 0, before)
 
     def last_filter(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """p(z_n | y, θ) of the last row, (K, M)."""
-        return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0)[0]
+        return self._along(theta, rows)[0]
 
-    def along(self, c: np.ndarray, F: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _along(self, theta: np.ndarray, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        F, U = self.features(rows.X), self.moving(rows.X)
+        return self.along(self.coefficients(theta), F, rows.y > 0, U)
+
+    def along(
+        self, c: np.ndarray, F: np.ndarray, starts: np.ndarray, U: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Filter of the last row (K, M) and log p(y | θ) (M,), some rows at a time for all points."""
-        chain, size = self.dynamics(c), self.block_size(c.shape[1])
+        size = self.block_size(c.shape[1])
         alpha, total = np.full(c.shape[:2], 1 / self.n_states), np.zeros(c.shape[1])
         for start in range(0, len(F), size):
             part = slice(start, start + size)
+            chain = self.dynamics(c, U[part])
             each, log_p = filtered(self.log_emissions(c, F[part]), chain, starts[part], alpha)
             alpha, total = each[-1], total + log_p.sum(axis=0)
         return alpha, total
@@ -157,18 +203,25 @@ class HiddenMarkovModel(Exchangeable, Model):
     def smoothed(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """p(z_t | all rows, θ), (n, K, M)."""
         alpha, _ = self.filtered(theta, rows)
-        return smoothed(alpha, self.dynamics(self.coefficients(theta)), rows.y > 0)
+        return smoothed(alpha, self.dynamics(self.coefficients(theta), self.moving(rows.X)), rows.y > 0)
 
     def path(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """The most probable states given one θ (1, d), (n,)."""
-        c, K = self.coefficients(theta), self.n_states
+        c = self.coefficients(theta)
+        dyn, first, _ = self.split(c)
+        log_A = self.transitions.log_A(dyn, self.moving(rows.X))[..., 0, :]
         log_e = self.log_emissions(c, self.features(rows.X))[..., 0]
-        return most_probable_path(log_e, c[:, 0, :K], c[:, 0, K], rows.y > 0)[0]
+        return most_probable_path(log_e, log_A, first[:, 0], rows.y > 0)[0]
 
     def block_size(self, n: int) -> int:
         """Points at a time of which a filter over n rows is a few megabytes, or rows of n points."""
         # numbers of one block of a filter: rows × states × parameters, a few megabytes
-        return max(2_000_000 // max(n * self.n_states, 1), 1)
+        return max(2_000_000 // max(n * self.numbers_of_a_row, 1), 1)
+
+    @property
+    def numbers_of_a_row(self) -> int:
+        """Numbers of a filter for one row and one point: transitions of their own are K times as many."""
+        return self.n_states * (self.n_states if self.n_moving else 1)
 
     def log_likelihood(self, theta, rows):
         """log p(y_t | y_<t, θ), (M, n): of a row given those before it."""
@@ -177,33 +230,35 @@ class HiddenMarkovModel(Exchangeable, Model):
         return np.concatenate([self.filtered(part, rows)[1].T for part in parts])
 
     def sum_log_likelihood(self, theta, rows):
-        return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0)[1]
+        return self._along(theta, rows)[1]
 
     def sample_states(self, theta: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """States of one sequence of rows for each θ, (M, n)."""
-        A, initial = self.dynamics(self.coefficients(theta))
+        """States of one sequence of rows for each θ, (M, n); transitions are constant."""
+        chain = self.dynamics(self.coefficients(theta), np.zeros((len(starts), 0)))
         z = np.empty((len(theta), len(starts)), dtype=np.intp)
-        below, first, m = np.cumsum(A, axis=1), np.cumsum(initial, axis=0), np.arange(len(theta))
+        A, first, m = chain.into(len(starts)), np.cumsum(chain.initial, axis=0), np.arange(len(theta))
         for t, begins in enumerate(starts):
-            edges = first if begins or t == 0 else below[z[:, t - 1], :, m].T
+            edges = first if begins or t == 0 else np.cumsum(A[t][z[:, t - 1], :, m].T, axis=0)
             z[:, t] = np.sum(rng.random(len(theta)) * edges[-1] >= edges[:-1], axis=0)
         return z
 
     def sample_rows(self, theta, n_rows, rng):
         """One sequence of n rows: (rows (n, p), states (n,)), given one θ for all."""
+        if self.n_moving:
+            raise ValueError("no rows are drawn: transitions depend on columns, which have no distribution")
         theta, starts = np.atleast_2d(theta), np.arange(n_rows) == 0
         z = self.sample_states(theta, starts, rng)[0]
-        c = self.coefficients(theta)[:, 0, self.n_states + 1 :]
+        c = self.split(self.coefficients(theta)[:, 0])[2]
         return self.emission.sample_rows(self.emission.parameters(c[z]), rng), z
 
     # -- labels -----------------------------------------------------------------------------------
 
     def parameters(self, theta):
-        K, c = self.n_states, self.coefficients(theta).transpose(1, 0, 2)
-        named = {"transition_matrix": np.exp(c[..., :K])}
+        dyn, first, of_rows = self.split(self.coefficients(theta).transpose(1, 0, 2))
+        named = self.transitions.parameters(dyn)
         if self.initial_concentration is not None:
-            named["initial_probabilities"] = np.exp(c[..., K])
-        found = self.emission.parameters(c[..., K + 1 :])
+            named["initial_probabilities"] = np.exp(first)
+        found = self.emission.parameters(of_rows)
         named |= found._asdict()
         if "log_probabilities" in named:
             named["category_probabilities"] = np.exp(named.pop("log_probabilities"))
@@ -212,7 +267,7 @@ class HiddenMarkovModel(Exchangeable, Model):
     def slot_features(self, theta):
         """Means and log variances, log rates or log probabilities of each state, (M, K, ·)."""
         c = self.coefficients(theta).transpose(1, 0, 2)
-        found = self.emission.parameters(c[..., self.n_states + 1 :])._asdict()
+        found = self.emission.parameters(self.split(c)[2])._asdict()
         if (covariances := found.get("covariances")) is not None:
             full = covariances.ndim == 4
             variances = np.diagonal(covariances, axis1=2, axis2=3) if full else covariances
@@ -224,10 +279,11 @@ class HiddenMarkovModel(Exchangeable, Model):
         return np.concatenate(parts, axis=2)
 
     def relabelled(self, theta, order):
-        K = self.n_states
-        c = np.take_along_axis(theta.reshape(len(theta), K, -1), order[:, :, None], axis=1)
-        c[..., :K] = np.take_along_axis(c[..., :K], order[:, None, :], axis=2)
-        return c.reshape(len(theta), -1)
+        c = theta.reshape(len(theta), self.n_states, -1)
+        at = self.transitions.n_coefficients
+        dyn = self.transitions.relabelled(c[..., :at], order)
+        rest = np.take_along_axis(c[..., at:], order[:, :, None], axis=1)
+        return np.concatenate([dyn, rest], axis=-1).reshape(len(theta), -1)
 
     def in_order(self, theta: np.ndarray) -> np.ndarray:
         """States of all points in common slots, in the order of their first mean, rate or level."""

@@ -17,6 +17,7 @@ class StatePredictions(DensityEstimator):
 
     _model: HiddenMarkovModel
     _is_series = True
+
     _draws_tell_priors = False
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Rows of a hidden Markov model: numbers, counts or levels, their units, and the family of a state."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..rows import (
     check_prior_pair,
     checksum,
     codes_of,
+    column_indices,
     decoded,
     given_levels,
     levels_of,
@@ -26,7 +28,7 @@ from ..rows import (
     refuse_unreadable,
     validated,
 )
-from ..units import Fold, Units, refuse_few
+from ..units import Fold, Units, UnitsUnknown, refuse_few
 from ._model import HiddenMarkovModel
 from ._predictions import StatePredictions, positions
 from ._sampler import HiddenStateEvidence
@@ -54,6 +56,8 @@ class EmissionRows(StatePredictions):
     rate_prior: tuple[float, float]
     category_concentration: float
     categories: Any
+    transitions: Any
+    transition_coef_scale: float
     condition_on: int
     tolerance: float
     categories_: list[np.ndarray]
@@ -69,7 +73,8 @@ class EmissionRows(StatePredictions):
                 raise ValueError("Complex data not supported: levels are strings or numbers")
             return validate_data(self, X, reset=reset, dtype=object, ensure_all_finite=False), None
         X = validated(self, X, reset=reset, order="C", ensure_all_finite="allow-nan")
-        gaps = np.isnan(X)
+        at, _ = self._columns_by_role
+        gaps = np.isnan(X[:, at])
         if (partly := np.flatnonzero(gaps.any(axis=1) & ~gaps.all(axis=1))).size:
             raise ValueError(
                 f"row {partly[0]} of X contains NaN in some columns and not in others, in all {len(partly)} "
@@ -79,25 +84,61 @@ class EmissionRows(StatePredictions):
         known = X[~gaps.any(axis=1)]
         if not self.standardize:
             refuse_extreme(X=known)
-        if self.emission == "poisson" and (known.size and (known.min() < 0 or np.any(known % 1))):
-            wrong = known[(known < 0) | (known % 1 != 0)][0]
-            raise ValueError(
-                f"X has the value {wrong:g}, which is no count: Negative values in data passed to a Poisson "
-                'emission, or fractions, have no likelihood; numbers are for emission="gaussian"'
-            )
+        if self.emission == "poisson":
+            self._refuse_no_counts(X, at)
         return X, None
 
+    def _refuse_no_counts(self, X: np.ndarray, at: np.ndarray) -> None:
+        """ValueError names the first cell that is no count, and what to do."""
+        wrong = np.argwhere((X[:, at] < 0) | (X[:, at] % 1 > 0))
+        if not wrong.size:
+            return
+        row, column = wrong[0]
+        value, name = X[row, at[column]], self._column_names()[column]
+        raise ValueError(
+            f"X has {value:g} in row {row} of {name!r}, which is no count (one of {len(wrong)}): "
+            "Negative values in data passed to a Poisson emission, or fractions, have no likelihood; "
+            'numbers are for emission="gaussian", and a row without an observation is nan'
+        )
+
+    @property
+    def _columns_by_role(self) -> tuple[np.ndarray, np.ndarray]:
+        """Indices of the columns of the emission, and of those that move transitions."""
+        given, p = self.transitions, self.n_features_in_
+        if isinstance(given, str):
+            given = [name.strip() for name in given.strip().removeprefix("~").split("+")]
+        names = getattr(self, "feature_names_in_", None)
+        moving = column_indices([] if given is None else given, p, names)
+        if len(moving) == p:
+            raise ValueError("transitions= names all columns of X, and none is left that states explain")
+        return np.setdiff1d(np.arange(p), moving), moving
+
+    def _column_names(self) -> list[str]:
+        """Names of the columns of the emission, and then of those that move transitions."""
+        names = super()._column_names()
+        return [names[j] for j in np.concatenate(self._columns_by_role)]
+
     def _encode_X(self, X: np.ndarray, reset: bool) -> np.ndarray:
-        """Codes of levels, nan where a row has none at all."""
-        if self.emission != "categorical":
-            return X
-        if reset and self.categories is None:
-            self.categories_ = levels_of(X, "ignore")
-        elif reset:
-            self.categories_ = given_levels(self.categories, X.shape[1], "ignore")
-        codes = codes_of(X, self.categories_, "ignore", getattr(self, "feature_names_in_", None))
-        codes[np.all(codes < 0, axis=1)] = np.nan
-        return codes
+        """Columns of the emission, levels as codes, nan where a row has none at all; then those that move."""
+        at, moving = self._columns_by_role
+        given, names = X[:, at], getattr(self, "feature_names_in_", None)
+        if self.emission == "categorical":
+            if reset and self.categories is None:
+                self.categories_ = levels_of(given, "ignore")
+            elif reset:
+                self.categories_ = given_levels(self.categories, len(at), "ignore")
+            given = codes_of(given, self.categories_, "ignore", None if names is None else names[at])
+            given[np.all(given < 0, axis=1)] = np.nan
+        if not len(moving):
+            return given
+        U = X[:, moving].astype(float)
+        if (wrong := np.argwhere(~np.isfinite(U))).size:
+            row, column = wrong[0]
+            raise ValueError(
+                f"row {row} of {self._column_names()[len(at) + column]!r} has {U[row, column]}, and "
+                "the column moves transitions: fill it, also where the row itself is not observed"
+            )
+        return np.column_stack([given, U])
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         """Rows whose y says where sequences start, without those that are conditioned on.
@@ -111,13 +152,18 @@ class EmissionRows(StatePredictions):
         self._place = int(place[-1]) + 1
         kept = place >= self.condition_on
         X, starts = np.ascontiguousarray(X[kept]), place[kept] == self.condition_on
-        observed = ~np.all(np.isnan(X), axis=1)
+        observed = ~np.all(np.isnan(X[:, : self._n_emission]), axis=1)
         return Rows(X, starts.astype(float), observed.astype(float))
 
     def _identity(self, rows: Rows) -> np.ndarray:
         """Rows, and which levels they are codes of, as a mixture has them: sequences are of the model."""
-        levels = float(checksum(self.categories_)) if self.emission == "categorical" else 0.0
-        return np.where(np.isnan(rows.X), np.nan, rows.X + levels)
+        levels, X = float(checksum(self.categories_)) if self.emission == "categorical" else 0.0, rows.X
+        X = np.ascontiguousarray(X[:, : self._n_emission])
+        return np.where(np.isnan(X), np.nan, X + levels)
+
+    @property
+    def _n_emission(self) -> int:
+        return len(self._columns_by_role[0])
 
     def _as_given(self, X: np.ndarray) -> np.ndarray:
         if self.emission != "categorical":
@@ -128,25 +174,45 @@ class EmissionRows(StatePredictions):
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Levels have no unit."""
-        if self.emission != "categorical":
+        if self.emission != "categorical" or self.transitions is not None:
             return super()._take_units(rows, may_wait, fold)
         self._units = None
         return True
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        p = self._n_emission
         known = rows.take(np.flatnonzero(rows.weight > 0))
-        if self.emission != "poisson":
+        units = self._units_of_emission(replace(known, X=known.X[:, :p]), fold)
+        if rows.X.shape[1] == p:
+            return units
+        U = rows.X[:, p:]
+        if (constant := np.flatnonzero(np.ptp(U, axis=0) == 0)).size:
+            name = self._column_names()[p + constant[0]]
+            raise UnitsUnknown(f"{name!r} does not vary, and cannot move transitions: leave it out")
+        moving = Units.of_density(Rows(np.ascontiguousarray(U), None, np.ones(len(U))))
+        assert units.spread is not None and moving.spread is not None
+        return units._replace(
+            center=np.append(units.center, moving.center),
+            scale=np.append(units.scale, moving.scale),
+            spread=np.append(units.spread, moving.spread),
+            kind=self._kind,
+        )
+
+    def _units_of_emission(self, known: Rows, fold: Fold | None) -> Units:
+        """Units of observed rows; levels have none."""
+        if self.emission in GAUSSIANS:
             return Units.of_density(known, self.emission == "spherical", fold)
         refuse_few(known)
-        p, n = rows.X.shape[1], len(known)
-        means = np.log((known.X.sum(axis=0) + 0.5) / n)
+        p, n = known.X.shape[1], len(known)
+        means = np.log((known.X.sum(axis=0) + 0.5) / n) if self.emission == "poisson" else np.zeros(p)
         one = np.ones(p)
         return Units(np.zeros(p), one, 0.0, 1.0, 0.0, tuple(means.tolist()), one, self._kind)
 
     @property
     def _kind(self) -> str:
         kinds = {"poisson": "rows of counts", "spherical": "rows, one unit"}
-        return kinds.get(self.emission, "rows")
+        kind, moving = kinds.get(self.emission, "rows"), self._columns_by_role[1]
+        return f"{kind}, transitions moved by columns {moving.tolist()}" if len(moving) else kind
 
     def _watch_units(self, rows: Rows, starts: bool) -> None:
         """Counts have no unit that a stream could leave, and missing rows have no place in one."""
@@ -158,6 +224,7 @@ class EmissionRows(StatePredictions):
 
     def _emission_family(self, X: np.ndarray) -> ComponentFamily:
         """The family of the rows of a state, whose features lose no digits on these."""
+        X = X[:, : self._n_emission]
         p, known = X.shape[1], X[~np.all(np.isnan(X), axis=1)]
         if self.emission == "poisson":
             means = np.zeros(p) if self._units is None else np.array(self._units.intercept_center)
@@ -178,6 +245,8 @@ class EmissionRows(StatePredictions):
             concentration=self.transition_concentration,
             stickiness=self.stickiness,
             initial_concentration=self.initial_concentration,
+            n_moving=len(self._columns_by_role[1]),
+            moving_scale=self.transition_coef_scale,
         )
 
     # -- reports ----------------------------------------------------------------------------------
@@ -189,7 +258,16 @@ class EmissionRows(StatePredictions):
         return self._posterior_mean_and_std(name)[0]
 
     def _parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
-        named = super()._parameters(theta)
+        named, units, p = (
+            self._model.parameters(self._model.canonicalize(theta)),
+            self._units,
+            self._n_emission,
+        )
+        if units is not None:
+            of_rows = units._replace(center=units.center[:p], scale=units.scale[:p])
+            named = of_rows.restored(named)
+            if "transition_coefs" in named:
+                named["transition_coefs"] = named["transition_coefs"] / units.scale[p:]
         leaves = 1.0 - np.diagonal(named["transition_matrix"], axis1=1, axis2=2)
         return named if self.n_states == 1 else named | {"dwell_times": 1.0 / np.maximum(leaves, 1e-12)}
 
@@ -215,4 +293,7 @@ class EmissionRows(StatePredictions):
         }.get(
             self.emission, f"means N(0, ({self.mean_scale:g} σ)²), variances InvGamma({shape:g}, {scale:g})"
         )
-        return self._said(f"{of_rows}, transitions Dirichlet({self.transition_concentration:g}{sticky})")
+        moved = "" if self.transitions is None else f", moved by N(0, {self.transition_coef_scale:g}²)"
+        return self._said(
+            f"{of_rows}, transitions Dirichlet({self.transition_concentration:g}{sticky}){moved}"
+        )

@@ -86,8 +86,8 @@ def _starts(
     k, n, size = problem.model.n_states, len(problem.F), effort.n_starts
     widths = [w for w in (1, 1, 2, 4, 8) if 2 * w <= n]
     z = [clustered(problem.points, k, w, rng) for w in np.resize(widths, size // 2)]
-    prior = problem.draw(np.zeros((k, size // 4, problem.model.n_coefficients)), rng)
-    z += list(problem.sweep(prior, rng).z)
+    prior = problem.model.sample_prior(rng, size // 4)
+    z += list(problem.sweep(problem.model.coefficients(prior), rng).z)
     for old in before:
         z.append(old)  # the new state is empty
         z += with_windows(problem, old, min(size // 8, 16), rng)
@@ -121,7 +121,7 @@ def _swept(
         c = problem.draw(HEAT * T if is_heated and i < n_sweeps // 3 else T, rng)
         z, T, log_p = problem.sweep(c, rng)
         if i >= first:
-            score += log_p + problem.log_joint(T) - np.sum(c * T, axis=(0, 2))
+            score += problem.log_held(c, T, log_p)
     return Found(z, score / (n_sweeps - first))
 
 
@@ -164,6 +164,7 @@ def with_windows(
     problem: HiddenStates, z: np.ndarray, size: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """The best sequences that differ from z in one window, which overlap little with each other."""
+    problem = problem.plain
     windows, T = edited(problem, z, rng)
     n_inside = _sums_before(z[:, None] == np.arange(problem.model.n_states))
     n_same = n_inside[windows.stop, windows.state] - n_inside[windows.start, windows.state]
@@ -250,4 +251,4 @@ def distinct(problem: HiddenStates, z: np.ndarray) -> np.ndarray:
     new_label = np.argsort(np.argsort(first, axis=1), axis=1).astype(np.int16)
     z = np.unique(np.take_along_axis(new_label, z.astype(int), axis=1), axis=0)
     T = problem.statistics(z)
-    return T[:, Found(z, problem.log_joint(T)).good]
+    return T[:, Found(z, problem.model.log_joint_of(T)).good]

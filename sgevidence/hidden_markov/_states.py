@@ -9,6 +9,7 @@ Symbols: ``z`` = states of S chains, (S, n); ``T, c`` = statistics and coefficie
 whose distances say how alike they are, in units of each column, (n, ·).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from typing import NamedTuple
@@ -39,17 +40,23 @@ class HiddenStates(NamedTuple):
     starts: np.ndarray
     F: np.ndarray
     points: np.ndarray
+    U: np.ndarray  #: columns that move transitions, (n, ·)
 
     @classmethod
     def of(cls, model: HiddenMarkovModel, rows: Rows) -> "HiddenStates":
         """From rows whose y says where sequences start."""
         assert rows.y is not None
         known = model.observed(rows.X)
-        at = model.emission.points(rows.X[known])
+        at = model.emission.points(rows.X[known, : model.emission.n_features])
         points = np.zeros((len(rows), at.shape[1]))
         if len(at):
             points[known] = (at - at.mean(axis=0)) / np.maximum(at.std(axis=0), 1e-300)
-        return cls(model, rows.y > 0, model.features(rows.X), points)
+        return cls(model, rows.y > 0, model.features(rows.X), points, model.moving(rows.X))
+
+    @property
+    def plain(self) -> "HiddenStates":
+        """The problem with transitions that nothing moves."""
+        return self._replace(model=replace(self.model, n_moving=0))
 
     def with_states(self, k: int) -> "HiddenStates":
         """The problem of k states."""
@@ -57,45 +64,58 @@ class HiddenStates(NamedTuple):
 
     def statistics(self, z: np.ndarray) -> np.ndarray:
         """T of sequences of states (S, n), (K, S, D): transitions, first states, rows."""
-        S, K = len(z), self.model.n_states
-        follows = np.flatnonzero(~self.starts)
-        code = (np.arange(S)[:, None] * K + z[:, follows - 1]) * K + z[:, follows]
-        N = np.bincount(code.ravel(), minlength=S * K * K).reshape(S, K, K).transpose(1, 0, 2)
+        K, N = self.model.n_states, self.model.transitions.statistics(z, self.starts, self.U)
         first = np.sum(z[:, self.starts] == np.arange(K)[:, None, None], axis=2)
         return np.concatenate([N, first[..., None], sums_of_rows(z, self.F, K)], axis=2)
 
     def draw(self, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One c ~ p(θ | x, z) of each sequence of states, (K, S, D)."""
+        """One c of the kernel of each sequence of states, (K, S, D)."""
         return self.model.draw(T, rng)
 
     def sweep(self, c: np.ndarray, rng: np.random.Generator) -> Sweep:
         """One z ~ p(z | θ, x) of each point."""
-        size = max(MAX_FILTER_NUMBERS // (len(self.F) * len(c)), 1)
+        size = max(MAX_FILTER_NUMBERS // (len(self.F) * self.model.numbers_of_a_row), 1)
         parts = [self._swept(c[:, start : start + size], rng) for start in range(0, c.shape[1], size)]
         z, T, log_p = zip(*parts)
         return Sweep(np.concatenate(z), np.concatenate(T, axis=1), np.concatenate(log_p))
 
     def _swept(self, c: np.ndarray, rng: np.random.Generator) -> Sweep:
-        states, log_p = sample_states(
-            self.model.log_emissions(c, self.F), self.model.dynamics(c), self.starts, rng
-        )
+        log_e, chain = self.model.log_emissions(c, self.F), self.model.dynamics(c, self.U)
+        states, log_p = sample_states(log_e, chain, self.starts, rng)
         z = states.T.astype(np.int16)
         return Sweep(z, self.statistics(z), log_p)
 
     def log_joint(self, T: np.ndarray) -> np.ndarray:
-        """log p(x, z) of sequences of states, (S,), nats."""
-        return self.model.log_joint_of(T)
+        """log p(x, z) of what of the kernels is conjugate, which is their constant, (S,), nats."""
+        conjugate = self.model.transitions.is_conjugate
+        return self.model.log_joint_of(T) if conjugate else self.model.log_joint_of_rows(T)
 
     def log_target(self, c: np.ndarray) -> np.ndarray:
-        """log p(x | θ) of points, by the forward algorithm, (M,)."""
-        return self.model.along(c, self.F, self.starts)[1]
+        """log p(x | θ) of points by the forward algorithm, with the prior of what is not conjugate, (M,)."""
+        size = self.model.block_size(len(self.F)) if self.model.n_moving else c.shape[1]
+        parts = [c[:, start : start + size] for start in range(0, c.shape[1], size)]
+        log_p = np.concatenate([self.model.along(part, self.F, self.starts, self.U)[1] for part in parts])
+        return log_p + self._log_prior(c)
+
+    def _log_prior(self, c: np.ndarray) -> np.ndarray | float:
+        law = self.model.transitions
+        return 0.0 if law.is_conjugate else law.log_prior(self.model.split(c)[0])
 
     def log_sum_over_labels(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
-        """log Σ_π p(x, π z | θ) + log_p of points and sequences of states, (M, S)."""
-        (K, M, _), S = c.shape, T.shape[1]
-        points, out = c.transpose(1, 0, 2).reshape(M, -1), np.full((M, S), -np.inf)
-        for order in map(list, permutations(range(K))):
-            relabelled = T[order]
-            relabelled[..., :K] = relabelled[..., order]
-            out = np.logaddexp(out, points @ relabelled.transpose(1, 0, 2).reshape(S, -1).T)
+        """log Σ_π q(c | π T) + log_p of points and kernels, but for the constants of T, (M, S)."""
+        log_kernels, out = self._log_kernels(c, T), np.full((c.shape[1], T.shape[1]), -np.inf)
+        for order in map(list, permutations(range(len(c)))):
+            out = np.logaddexp(out, log_kernels(order))
         return out + log_p
+
+    def log_held(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
+        """log p(x | θ) p(θ) / p(θ | x, z) of pairs of points and sequences: what basins hold, (S,), nats."""
+        log_q = np.diagonal(self._log_kernels(c, T)(list(range(len(c)))))
+        return log_p + self._log_prior(c) + self.log_joint(T) - log_q
+
+    def _log_kernels(self, c: np.ndarray, T: np.ndarray) -> Callable[[list[int]], np.ndarray]:
+        """A function of the order of states that gives log densities but for constants, (M, S)."""
+        at, M, S = -1 - self.model.n_features_of_rows, c.shape[1], T.shape[1]
+        points, rest = c[..., at:].transpose(1, 0, 2).reshape(M, -1), T[..., at:]
+        of_transitions = self.model.transitions.log_kernels(c[..., :at], T[..., :at])
+        return lambda order: of_transitions(order) + points @ rest[order].transpose(1, 0, 2).reshape(S, -1).T

@@ -33,7 +33,7 @@ from ..tables import LINE_WIDTH, Table, with_errors
 from ._candidates import last_step
 
 #: Parameters that are prior scales, and the power of the factor in each: variances are squares.
-PRIOR_SCALES = ("coef_scale", "intercept_scale", "noise_scale", "mean_scale")
+PRIOR_SCALES = ("coef_scale", "intercept_scale", "noise_scale", "mean_scale", "transition_coef_scale")
 VARIANCES = ("noise_prior", "variance_prior")
 
 
@@ -86,6 +86,8 @@ def _of_parameters(params: dict[str, Any], fitted: Any) -> Iterator[PriorScale]:
         powers.pop("noise_scale", None)
     if not getattr(fitted, "_fits_intercept", params.get("fit_intercept", True)):
         powers.pop("intercept_scale", None)
+    if params.get("transitions") is None:
+        powers.pop("transition_coef_scale", None)
     if any(_scale_of(part) is None for term in _terms(fitted) for part in _parts(term)):
         powers["effect_scale"] = 1
     for name, power in powers.items():

@@ -199,7 +199,11 @@ WRONG = {
     "lengths": (dict(lengths=[10, 20]), series(), "lengths add up to 30, and X has 60 rows"),
     "short": (dict(lengths=[59, 1]), series(), "sequence 1 has 1 row, which says nothing of transitions"),
     "no lengths": (dict(lengths=[30.0, 30.0]), series(), "lengths must be a list of whole numbers"),
-    "counts": (dict(kind="poisson"), series() - 9, "which is no count"),
+    "counts": (
+        dict(kind="poisson"),
+        series() - 9,
+        r"in row 0 of 'column 0', which is no count \(one of 120\)",
+    ),
     "fractions": (dict(kind="poisson"), series("poisson") + 0.5, "which is no count"),
     "cells": (dict(), np.where(series() > 5, np.nan, series()), "contains NaN in some columns"),
     "states": (dict(K=7), series(), "summed over up to 6 states"),
