@@ -56,8 +56,9 @@ class FrameRows(NamedTuple):
         if lost := sorted(used - set(frame.columns)):
             raise ValueError(f"{data} has no column {lost[0]!r}: its columns are {list(frame.columns)[:20]}")
         kept = frame.dropna(subset=sorted(used)) if dropna else frame
-        beside = (None if name is None else kept[name].to_numpy() for name in asked)
-        return cls(kept.drop(columns=known), None, *beside, n_dropped=len(frame) - len(kept))
+        weight, *known_columns = (None if name is None else kept[name].to_numpy() for name in asked)
+        rows = dict(zip(KNOWN, known_columns))
+        return cls(kept.drop(columns=known), None, weight, **rows, n_dropped=len(frame) - len(kept))
 
 
 #: A model and the names of what its ``fit`` is given beside X and y.

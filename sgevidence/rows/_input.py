@@ -28,6 +28,7 @@ class WithKnown(NamedTuple):
     entry: Any = None  #: a number, or (n,); None: rows are seen whatever y is
     lower: Any = None  #: of a y with two columns, (n,), −∞ for none
     upper: Any = None
+    known_std: Any = None  #: of y, a number, or (n,); None: rows share a noise
 
     @property
     def given(self) -> dict[str, Any]:
