@@ -13,20 +13,19 @@ from .._compat import Interval, StrOptions, fit_context
 from ..effects import EffectsModel
 from ..history import Rows
 from ..models import LinearModel
-from ..rows import RowSource, WithKnown, at_once, check_prior_pair, column, is_dask, with_known
+from ..rows import RowSource, WithKnown, at_once, check_prior_pair, is_dask, with_known
 from ..samplers import SGAIS, Exact
-from ..units import Fold, Units, log_slopes
+from ..units import Fold, Units
 from ._documentation import documented
 from ._glm_bounds import read_names
 from ._lazy import by_parts
 from ._linear_predictor import KnownOrUnknownNoise, LinearPredictor
-from ._response import response_in
+from ._response import checked_std, response_in, sum_beside_weights, with_std
 from ._terms import TERM_CONSTRAINTS, effects_model, response_made
 from ._transaction import learns_online
 
 #: Parameters that state the noise; at most one of them may be given.
 NOISE = ("noise_std", "noise_prior", "noise_scale")
-HALF_LOG_2PI_NATS = 0.5 * np.log(2 * np.pi)
 
 
 @documented
@@ -415,31 +414,6 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         return y if self._units is None else self._units.restored_y(y)
-
-
-def with_std(X: Any, known_std: Any) -> Any:
-    """Rows with their standard errors, where there are some."""
-    return X if known_std is None else WithKnown(X, known_std=known_std)
-
-
-def checked_std(values: Any, X: Any, least: float = np.nextafter(0.0, 1.0)) -> np.ndarray:
-    """Standard errors, (n,); ValueError for those that no study has."""
-    std = column(values, "known_std", X)
-    if np.any(std < least):
-        row = int(np.argmax(std < least))
-        raise ValueError(f"known_std must be positive standard errors, and row {row} has {std[row]:g}")
-    return std
-
-
-def sum_beside_weights(units: Units | None, std_unit: float, rows: Rows) -> float:
-    """Σ log N(y | μ, s²) − w log N(y | μ, s₀²) of rows in units, whose weights are w = (s₀/s)².
-
-    And Σ log |g'(y)|, where the model is one of g(y): by rows, whatever their standard errors.
-    """
-    w = rows.weight
-    beside = 0.5 * np.log(w) + (w - 1) * (np.log(std_unit) + HALF_LOG_2PI_NATS)
-    slopes = 0.0 if units is None or units.response is None else np.sum(log_slopes(units, rows))
-    return float(np.sum(beside) + slopes)
 
 
 def linear_model(parameters: Any, n_features: int, units: Units | None = None) -> LinearModel:

@@ -20,7 +20,7 @@ from sgevidence import (
     prior_sensitivity,
     save,
 )
-from sgevidence.estimators import _linear_regression
+from sgevidence.estimators import _linear_regression, _response
 
 #: Trials of a vaccine against tuberculosis (Colditz et al. 1994; dat.bcg of R's metafor).
 LOG_RR = np.array(
@@ -71,7 +71,7 @@ def test_the_evidence_is_that_of_the_dense_normal(seed, unit):
     [("0.5 * np.log(w)", "0.0 * np.log(w)"), ("w - 1", "w"), ("np.log(std_unit)", "np.log(1.0)")],
 )
 def test_broken_densities_are_seen(monkeypatch, right, wrong):
-    function = broken(_linear_regression.sum_beside_weights, right, wrong)
+    function = broken(_response.sum_beside_weights, right, wrong)
     monkeypatch.setattr(_linear_regression, "sum_beside_weights", function)
     with pytest.raises(AssertionError):
         check_dense(unit=100.0)
