@@ -48,7 +48,7 @@ from ._levels import (
 )
 from ._sources import Part, RowSource
 from ._text_files import ROW_NAMES, TextFormat, kind_of_text
-from ._times import last_time
+from ._times import last_time, places_in_time
 
 __all__ = [
     "BOUNDS",
@@ -58,6 +58,7 @@ __all__ = [
     "late",
     "middle",
     "parted",
+    "places_in_time",
     "read_event",
     "KNOWN",
     "Collection",
