@@ -169,8 +169,7 @@ class Stretch(NamedTuple):
     @classmethod
     def all_of(cls, rows: Rows, order: int, has_intercept: bool) -> list[Self]:
         """The stretches of rows that are in the order of time."""
-        gaps = np.isnan(rows.y) | np.isnan(rows.X).any(axis=1)
-        edges = np.flatnonzero(np.diff(np.r_[False, gaps, False]))
+        edges = np.flatnonzero(np.diff(np.r_[False, ~is_complete(rows), False]))
         found = []
         for start, stop in zip(edges[::2], edges[1::2]):
             X, y = rows.X[start:stop], rows.y[start:stop]  # type: ignore[index]
@@ -250,6 +249,7 @@ class GapEvidence(Sampler):
 
 def is_complete(rows: Rows) -> np.ndarray:
     """Which rows have their value and all lags, (n,)."""
+    assert rows.y is not None
     return ~np.isnan(rows.y) & ~np.isnan(rows.X).any(axis=1)
 
 
