@@ -97,7 +97,7 @@ def series_and_columns(X: Any, y: Any) -> tuple[Any, Any]:
 
 def check_series(y: Any, takes_gaps: bool = False) -> np.ndarray:
     """A series of numbers, (n,); ValueError for several columns, or a missing value."""
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] != 1:
         raise ValueError(
             f"a series has one column, got shape {tuple(shape)}: an autoregression with exogenous columns X "

@@ -114,9 +114,11 @@ class SeriesEstimator(EvidenceEstimator):
                 if hasattr(self, "feature_names_in_"):
                     del self.feature_names_in_
         else:
-            y = check_series(y, takes_gaps)
-            X, _ = validated(self, X, np.nan_to_num(y), reset=reset, order="C", y_numeric=True)
+            values = check_series(y, takes_gaps)
+            y = np.nan_to_num(values) if np.isnan(values).any() else y
+            X, y = validated(self, X, y, reset=reset, order="C", y_numeric=True)
             self._refuse_extreme(X=X)
+            y = np.where(np.isnan(values), np.nan, y)
         y = check_series(y, takes_gaps)
         self._refuse_extreme(y=y)
         return X, y

@@ -52,8 +52,8 @@ def places_in_time(array: Any) -> np.ndarray | None:
     """
     index: Any = getattr(array, "index", None)
     kind = getattr(index, "inferred_type", None)
-    if kind not in KINDS_OF_TIMES or len(index) < 3 or index.hasnans:
-        return None
+    if kind not in KINDS_OF_TIMES or not hasattr(index, "asi8") or len(index) < 3 or index.hasnans:
+        return None  # of times among objects nobody knows what is regular
     times = _times(index)
     if kind == "period":
         counts = [index.asi8 // index.freq.n]
