@@ -96,6 +96,9 @@ def compare(
     event: Annotated[
         str | None, typer.Option(help="column of 1 where a time ended by its event, 0 where it is censored")
     ] = None,
+    entry: Annotated[
+        str | None, typer.Option(help="column of the time from which on a row would have been seen")
+    ] = None,
     factor: Annotated[
         list[str] | None, typer.Option(help="column whose values are levels, as text is; once a column")
     ] = None,

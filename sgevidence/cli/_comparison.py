@@ -20,7 +20,7 @@ from ..estimators import BayesianLinearRegression
 from ..exceptions import EvidenceWarning
 from ..feature_selection import EvidenceFeatureSelector
 from ..model_selection import compare as compared
-from ..rows import RowSource, TextFormat, with_known
+from ..rows import KNOWN, RowSource, TextFormat, with_known
 from ..tables import Table
 from ._checkpoints import learnt_in_batches
 from ._models import FrameRows, Models, component_counts, densities, formula_models, given, regressions
@@ -153,9 +153,7 @@ def print_compared(asked: Any) -> None:
     columns = [names.split(",") for names in asked.features or []]
     used = list(dict.fromkeys(name for names in columns for name in names)) or None
     factors, used = asked.factor or [], used and list(dict.fromkeys([*used, *(asked.factor or [])]))
-    known: dict[str, Any] = {
-        name: getattr(asked, name) for name in ("sample_weight", "offset", "trials", "event")
-    }
+    known: dict[str, Any] = {name: getattr(asked, name) for name in ("sample_weight", *KNOWN)}
     source = RowSource(
         asked.data, asked.target, used, dropna=asked.dropna, factors=factors, **known, **text._asdict()
     )
@@ -182,7 +180,7 @@ def print_formulas(asked: Any, text: TextFormat) -> None:
             "--formula says which models there are: leave out --target, --features, --factor, "
             "--mixture, --select and --checkpoint"
         )
-    known = (asked.sample_weight, asked.offset, asked.trials, asked.event)
+    known = (asked.sample_weight, *(getattr(asked, name) for name in KNOWN))
     rows = FrameRows.of(asked.data, asked.formula, known, asked.dropna, text)
     models = formula_models(asked.formula, rows, asked.family, asked.standardize, asked.seed)
     print_fitted(fit_all(models, rows, None, None), rows, asked.as_json, asked.plot)

@@ -24,8 +24,8 @@ class FrameRows(NamedTuple):
     offset: np.ndarray | None
     trials: np.ndarray | None
     event: np.ndarray | None
+    entry: np.ndarray | None
     n_dropped: int
-    entry: None = None  #: which the command has no word for
 
     @classmethod
     def of(
@@ -38,7 +38,7 @@ class FrameRows(NamedTuple):
     ) -> "FrameRows":
         """The file's rows; without those that lack a value of a column that is used, if ``dropna``.
 
-        ``asked`` are the columns of weights, offset, trials and event.
+        ``asked`` are the columns of weights, offset, trials, event and entry.
         ValueError if formulas have different responses, or a column does not exist.
         """
         frame = read_frame(data, text, formulas)
@@ -56,8 +56,9 @@ class FrameRows(NamedTuple):
         if lost := sorted(used - set(frame.columns)):
             raise ValueError(f"{data} has no column {lost[0]!r}: its columns are {list(frame.columns)[:20]}")
         kept = frame.dropna(subset=sorted(used)) if dropna else frame
-        weight, addend, n, ended = (None if name is None else kept[name].to_numpy() for name in asked)
-        return cls(kept.drop(columns=known), None, weight, addend, n, ended, len(frame) - len(kept))
+        weight, *known_columns = (None if name is None else kept[name].to_numpy() for name in asked)
+        rows = dict(zip(KNOWN, known_columns))
+        return cls(kept.drop(columns=known), None, weight, **rows, n_dropped=len(frame) - len(kept))
 
 
 #: A model and the names of what its ``fit`` is given beside X and y.
@@ -90,7 +91,7 @@ def densities(
     if len(columns) > 1:
         raise ValueError("mixtures of different columns are of different data: give --features once")
     if factors or any(getattr(rows, known) is not None for known in KNOWN):
-        raise ValueError("mixtures have no offset, no trials, no event and no factors")
+        raise ValueError("mixtures have no offset, no trials, no event, no entry and no factors")
     params: dict[str, Any] = dict(covariance_type=covariance, standardize=standardize, random_state=seed)
     return {f"K={k}": (BayesianGMM(k, **params), ("sample_weight",)) for k in counts}
 

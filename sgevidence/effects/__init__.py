@@ -8,6 +8,8 @@ from ._factor import Factor, contrasts
 from ._formula import Formula, offset_of, resolved, response_of
 from ._gaussian import LevelSums
 from ._group import Group
+from ._integral import doubt as doubt_of_integral
+from ._integral import integrate
 from ._interaction import Interaction, products
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
@@ -46,6 +48,7 @@ __all__ = [
     "column_names",
     "contrasts",
     "divisors",
+    "doubt_of_integral",
     "effects_answer",
     "evaluated",
     "fixed_effects",
@@ -54,6 +57,7 @@ __all__ = [
     "is_covariate",
     "has_dot",
     "hereditary",
+    "integrate",
     "jzs_block",
     "level_words",
     "products",

@@ -14,7 +14,7 @@ from ..units import Units
 from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._forecasting import Forecasts
-from ._lags import check_series, series_and_columns
+from ._lags import check_series, refuse_gaps, series_and_columns, with_missing_times
 from ._series import SeriesEstimator
 from ._transaction import learns_online
 
@@ -85,6 +85,10 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
     seen, each predicted from the values before it.  The last values are kept, so that a stream may be cut
     anywhere, in calls of a single row, too.  ``n_samples_seen_`` and ``data_fingerprint_`` are of the rows
     whose evidence it is, without those that are conditioned on.
+
+    Given the parameters, values of a series with gaps are normal, and the evidence is that of the values
+    which are there.  It is an integral over the parameters by quasi-random points, right to some hundredths
+    of a nat, and ``fit`` alone takes gaps.  ``log_predictive`` and ``predict`` need the last values.
 
     The prior does not force the series to be stationary: among few rows some draws explode, and they dominate
     the mean of forecasts far ahead, while intervals stay where most draws are.
@@ -168,7 +172,8 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
             The series, in the order of time, as an index of times must be.  If y is given: exogenous columns,
             known for the future, too; None if there are none.
         y : array-like of shape (n_samples,), optional
-            The series, if X are exogenous columns.
+            The series, if X are exogenous columns.  Missing values (NaN) are integrated out, and so are those
+            at times that a regular index of times lacks; the first ``max_order`` must be there.
 
         Returns
         -------
@@ -177,10 +182,16 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         Raises
         ------
         ValueError
-            On bad input, missing values and times out of order among it, and if there are no more rows than
-            ``max_order``; nothing has changed then.
+            On bad input, times out of order among it, and if there are no more rows than ``max_order``;
+            nothing has changed then.
+
+        Warns
+        -----
+        EvidenceWarning
+            If the index lacks times, and if the integral over missing values is not known well.
         """
         X, y, _ = at_once(self, X, y)
+        X, y = with_missing_times(X, y)
         _, series = series_and_columns(X, y)
         if series is None:
             raise ValueError("an autoregression requires y to be passed, but the target y is None")
@@ -210,9 +221,11 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         Raises
         ------
         ValueError
-            As in :meth:`fit`, but for the number of rows, and if parameters have changed since the first
-            call.
+            As in :meth:`fit`, but for the number of rows, if parameters have changed since the first call,
+            and for missing values, which :meth:`fit` takes.
         """
+        X, y, _ = at_once(self, X, y)
+        refuse_gaps(series_and_columns(*with_missing_times(X, y))[1])
         return self._learn(X, y, None, reset=False)
 
     def predict(self, X: Any = None, y: Any = None, return_std: bool = False) -> Any:

@@ -6,6 +6,7 @@ leaves the estimator as it was before the call.
 """
 
 import copy
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -113,6 +114,10 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """The numbers of the rows by which evidences of other data are told: those that are random."""
         return rows.X if rows.y is None else rows.y
 
+    def _counts(self, rows: Rows) -> np.ndarray:
+        """How often each row counts, (n,)."""
+        return rows.weight
+
     def _encode(self, y: Any, reset: bool, classes: Any) -> Any:
         """Targets as the model wants them; the classifier stores its classes here."""
         return y
@@ -142,7 +147,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         else:
             refuse_changes(self._settings, parameters)
         given = self._rows(X, y, sample_weight, reset, classes)
-        self.data_fingerprint_ = fingerprint(self._identity(given), given.weight, self.data_fingerprint_)
+        counts = self._counts(given)
+        self.data_fingerprint_ = fingerprint(self._identity(given), counts, self.data_fingerprint_)
         starts, whole = (
             reset or self._held is not None,
             given if self._held is None else self._held.join(given),
@@ -190,14 +196,20 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
             self.n_samples_seen_ += len(rows)
 
     def _see_slopes(self, rows: Any, reset: bool) -> None:
-        """Add Σ log |g'(y)| of rows in units, where the model is one of g(y)."""
-        if self._response is None or getattr(self, "evidence_is_relative_", False):
+        """Add what log densities of rows in units have beside those of the model."""
+        if (sums := self._beside_model) is None:
             self._slopes_seen = ((0.0, 0.0),)
             return
         seen = ((0.0, 0.0),) if reset else self._slopes_seen
-        sums = partial(sum_of_slopes, self._units)
         new = rows.fold(sums) if isinstance(rows, FoldedRows) else sums(rows)
         self._slopes_seen = (*seen, (self._weight_seen, seen[-1][1] + new))
+
+    @property
+    def _beside_model(self) -> Callable[[Rows], float] | None:
+        """Σ log |g'(y)| of rows in units, where the model is one of g(y)."""
+        if self._response is None or getattr(self, "evidence_is_relative_", False):
+            return None
+        return partial(sum_of_slopes, self._units)
 
     def _judge(self, rows: Rows, starts: bool) -> None:
         """Doubts of the answer to these rows, which are in the units of the model."""

@@ -128,6 +128,8 @@ def variance_shares(model: Any, X: np.ndarray) -> Any:
     """
     if not isinstance(model._model, EffectsModel):
         raise AttributeError("shares of the variance are those of a model with groups or curves")
+    if getattr(model, "_std_unit", None) is not None:
+        raise AttributeError("rows with known_std= share no noise whose share of the variance could be told")
     theta = model.particles_[spread(model.particle_weights_, N_CURVE_DRAWS)]
     names, variance = np.array(model._units.coding.column_terms), {}
     for name in dict.fromkeys(names[(names != "") & (names != CODE)]):

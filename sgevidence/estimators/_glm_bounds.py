@@ -19,7 +19,7 @@ from ..units import Fold
 #: Pieces of a hazard where nobody says how many.
 DEFAULT_PIECES = 5
 #: Arguments that may be the name of a column.
-NAMED = ("event", "entry")
+NAMED = ("event", "entry", "known_std")
 
 
 def read_names(known: WithKnown) -> tuple[WithKnown, tuple[str, ...]]:

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from ..effects import EffectsModel, evaluated, has_dot, offset_of
+from ..effects import EffectsModel, evaluated, offset_of
 from ..history import Rows
 from ..models import (
     FAMILIES,
@@ -47,7 +47,6 @@ from ._glm_bounds import (
     no_bounds,
     plain_rows,
     read_names,
-    without,
 )
 from ._linear_predictor import LinearPredictor
 from ._terms import effects_model, response_made
@@ -73,7 +72,6 @@ class GLMRows(LinearPredictor):
     _offset_range = (np.inf, -np.inf)  #: least and largest offset of the rows seen
     _bounds_given: tuple[str, ...] = ()  #: how bounds of the rows seen were given
     _breaks: tuple[float, ...] = ()  #: at which hazards change
-    _named_columns: tuple[str, ...] = ()  #: columns of a frame that are no columns of X
     _takes_known = True
 
     @property
@@ -198,12 +196,6 @@ class GLMRows(LinearPredictor):
         X, y, _ = at_once(self, X, y)
         known, y = self._told(with_known(X), y, False)
         return super()._rows_to_score(known, y)
-
-    def _without_named(self, X: Any) -> Any:
-        """Rows without the columns of event and entry, which a formula has where it says so itself."""
-        if not self._named_columns or (self.formula is not None and not has_dot(self.formula)):
-            return X
-        return without(X, self._named_columns)
 
     def _told(self, known: WithKnown, y: Any, reset: bool) -> tuple[WithKnown, Any]:
         """Columns that are named, out of X, and y with one value for each row."""

@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import Interval
-from ..effects import Smooth
+from ..effects import Smooth, has_dot
 from ..history import Rows
 from ..particles import spread
 from ..rows import column_indices, validated
@@ -29,6 +29,7 @@ from ..units import LINK_SCALE, CodedUnits, Fold, Units, fold_of_numbers
 from ._base import EvidenceEstimator
 from ._conditional import ConditionalEstimator
 from ._effects import effects_table, variance_shares
+from ._glm_bounds import without
 from ._reporting import PosteriorReports
 from ._response import target_in
 from ._terms import (
@@ -178,6 +179,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     evidence_is_relative_ = False  #: to a null model
     columns_: np.ndarray
     intercept_scale: float | None
+    _named_columns: tuple[str, ...] = ()  #: columns of a frame that are no columns of X
 
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
@@ -229,6 +231,12 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         codes = read[:, read.shape[1] - len(self._read.levels) :]
         found = [np.unique(column, return_index=True)[1] for column in codes.T]
         return np.unique(np.concatenate([[0], *found])).astype(int)
+
+    def _without_named(self, X: Any) -> Any:
+        """Rows without columns named for what is known of y, which a formula has where it says so itself."""
+        if not self._named_columns or (self.formula is not None and not has_dot(self.formula)):
+            return X
+        return without(X, self._named_columns)
 
     @property
     def _fits_intercept(self) -> bool:

@@ -1,23 +1,28 @@
 """Bayesian linear regression with a running log evidence."""
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval, StrOptions, fit_context
 from ..effects import EffectsModel
 from ..history import Rows
 from ..models import LinearModel
-from ..rows import at_once, check_prior_pair
+from ..rows import RowSource, WithKnown, at_once, check_prior_pair, is_dask, with_known
 from ..samplers import SGAIS, Exact
 from ..units import Fold, Units
 from ._documentation import documented
+from ._glm_bounds import read_names
 from ._lazy import by_parts
 from ._linear_predictor import KnownOrUnknownNoise, LinearPredictor
-from ._response import response_in
+from ._response import checked_std, response_in, sum_beside_weights, with_std
 from ._terms import TERM_CONSTRAINTS, effects_model, response_made
+from ._transaction import learns_online
 
 #: Parameters that state the noise; at most one of them may be given.
 NOISE = ("noise_std", "noise_prior", "noise_scale")
@@ -93,12 +98,16 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     Notes
     -----
     ``sample_weight`` multiplies a row's log-likelihood and means repetition.  Rows of weight zero
-    are dropped.  ``fit`` on an array equals ``partial_fit`` on it with the same seed, bit for bit.
+    are dropped.  With ``known_std`` of ``fit``, y_i ~ N(w·x_i + b, s_i²), without other noise: a
+    meta-analysis of a common effect, and one of random effects with a group of one level per row.
+    ``fit`` on an array equals ``partial_fit`` on it with the same seed, bit for bit.
 
     References
     ----------
     S. A. Cameron, H. C. Eggers, S. Kroon (2019), Entropy 21, 1109; J. N. Rouder, R. D. Morey, P. L. Speckman,
     J. M. Province (2012), Default Bayes factors for ANOVA designs, J. of Mathematical Psychology 56, 356.
+    L. V. Hedges, J. L. Vevea (1998), Fixed- and random-effects models in meta-analysis, Psychological Methods
+    3, 486.
 
     Examples
     --------
@@ -164,8 +173,58 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, known_std: Any = None) -> Self:
+        """Forget what was seen and learn from these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
+        y : array-like of shape (n_samples,), optional
+            None if X is a :class:`RowSource`, or a frame that has the response of the formula.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+        known_std : float, str or array-like of shape (n_samples,), optional
+            Standard error of each y, in its unit (of ``log(y) ~ …`` in that of log y), as studies of a
+            meta-analysis report it; or the name of a column of X, which is no covariate then.  By default
+            all rows share one noise.  In the place of ``sample_weight`` and of the parameters of the noise.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            On bad input, and if the likelihood vanishes for all particles; nothing has changed then.
+        TypeError
+            For ``known_std`` of rows in files or in Dask collections.
+        DivergenceError
+            If the particles leave the finite numbers; nothing has changed then.
+        """
+        return self._learn(with_std(X, known_std), y, sample_weight, reset=True)
+
+    @available_if(learns_online)
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, known_std: Any = None) -> Self:
+        """Learn from more rows; the first call starts afresh.  Parameters and errors as in :meth:`fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
+        y : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), optional
+        known_std : float, str or array-like of shape (n_samples,), optional
+            In every call, or in none.
+
+        Returns
+        -------
+        self : estimator
+        """
+        return self._learn(with_std(X, known_std), y, sample_weight, reset=False)
+
     @by_parts
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, known_std: Any = None) -> Any:
         """Posterior predictive mean, averaged over particles; of ``log(y) ~ …`` the median of y.
 
         Parameters
@@ -173,6 +232,9 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         X : array-like of shape (n_samples, n_features)
         return_std : bool, default=False
             Also return the predictive standard deviation, noise included; not of ``log(y) ~ …``.
+        known_std : float, str or array-like of shape (n_samples,), optional
+            Standard errors of these rows, which ``return_std=True`` needs where ``fit`` was given some; 0 for
+            the standard deviation of the effect itself.
 
         Returns
         -------
@@ -180,13 +242,39 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         std : ndarray of shape (n_samples,)
             Only if ``return_std``.
         """
-        X, cloud = self._validate_X(X), (self.particles_, self.particle_weights_)
+        known, _ = read_names(WithKnown(X, known_std=known_std))
+        X = self._validate_X(X)
+        cloud = self.particles_, self.particle_weights_
         mean = self._decode(self._model.predictive_mean(*cloud, X))
-        self._refuse_moments(return_std)
+        self._refuse_moments(return_std and known.known_std is None)
+        super()._refuse_moments(return_std)
+        if known.known_std is not None and self._std_unit is None:
+            raise ValueError("the rows of fit came without known_std=, and share a noise: leave it out here")
         if not return_std:
             return mean
-        std = self._model.predictive_std(*cloud, X)
-        return mean, std * self._unit_of_y
+        std = self._model.predictive_std(*cloud, X) * self._unit_of_y
+        if known.known_std is None or self._std_unit is None:
+            return mean, std
+        effect = np.sqrt(np.maximum(std**2 - self._std_unit**2, 0.0))
+        return mean, np.hypot(effect, checked_std(known.known_std, X, least=0.0))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draws from the posterior predictive distribution; not with ``known_std`` of ``fit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+            By default the estimator's own.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples)
+            Each entry from a particle of its own.
+        """
+        self._refuse_new_noise()
+        return super().sample_y(X, n_samples, random_state)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R² of :meth:`predict`.
@@ -224,6 +312,88 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
             )
         return found
 
+    # -- rows with standard errors of their own ---------------------------------------------------
+
+    #: Common σ of the model where rows have standard errors, in the unit of y; None: without any
+    _std_unit: float | None = None
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
+        known = with_known(X)
+        if known.known_std is not None and (isinstance(known.X, RowSource) or is_dask(known.X)):
+            raise TypeError("known_std= is of rows in arrays and frames, not of files and Dask collections")
+        return super()._learn(X, y, sample_weight, reset=reset, classes=classes)
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        """A row of standard error s counts (s₀/s)² times beside a noise of s₀, as far as θ is concerned.
+
+        s₀ is a power of two near those of the first call, so that weights are about one whatever the unit.
+        """
+        known, names = read_names(with_known(X))
+        if reset:
+            self._std_unit, self._named_columns = None, names
+        elif (known.known_std is None) != (self._std_unit is None):
+            raise ValueError("known_std= is of all rows or of none, and the first call decides")
+        if known.known_std is not None:
+            self._refuse_beside_std(sample_weight)
+            std = checked_std(known.known_std, known.X if y is None else y)
+            if self._std_unit is None:
+                self._std_unit = float(2.0 ** np.round(np.mean(np.log2(std))))
+            sample_weight = (self._std_unit / std) ** 2
+        return super()._rows(self._without_named(known.X), y, sample_weight, reset, classes)
+
+    def _refuse_beside_std(self, sample_weight: Any) -> None:
+        """ValueError for what says the noise in another way."""
+        given = [name for name in NOISE if getattr(self, name) is not None]
+        given += ["prior='jzs'"] * self.evidence_is_relative_ + ["sample_weight"] * (
+            sample_weight is not None
+        )
+        if given:
+            raise ValueError(f"known_std= says the noise of each row: leave out {', '.join(given)}")
+
+    def _counts(self, rows: Rows) -> np.ndarray:
+        return rows.weight if self._std_unit is None else np.ones(len(rows))
+
+    @property
+    def _beside_model(self) -> Callable[[Rows], float] | None:
+        if self._std_unit is None:
+            return super()._beside_model
+        return partial(sum_beside_weights, self._units, self._std_unit)
+
+    def _columns_of(self, X: Any) -> np.ndarray:
+        return super()._columns_of(self._without_named(X))
+
+    def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
+        self._refuse_new_noise()
+        return super()._rows_to_score(X, y)
+
+    def _refuse_moments(self, are_asked_for: bool) -> None:
+        if are_asked_for:
+            self._refuse_new_noise()
+        super()._refuse_moments(are_asked_for)
+
+    def _refuse_new_noise(self) -> None:
+        """ValueError for densities and draws of new rows, whose standard errors nobody has said."""
+        if self._std_unit is not None:
+            raise ValueError(
+                "rows were fitted with known_std=, and the noise of new rows is not known: "
+                "predict(X, return_std=True, known_std=...) takes it, with 0 for the effect itself"
+            )
+
+    @property
+    def _not_replicated(self) -> str | None:  # type: ignore[override]
+        return None if self._std_unit is None else "rows with known_std= are not replicated"
+
+    @property
+    def noise_std_(self) -> float:
+        """Posterior mean of σ, or the known σ."""
+        if self._std_unit is not None:
+            raise AttributeError("rows were fitted with known_std= of their own, and share no noise_std_")
+        return super().noise_std_
+
+    def _parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        named = super()._parameters(theta)
+        return named if self._std_unit is None else {k: v for k, v in named.items() if k != "noise_std"}
+
     def _prior_conflict(self, rows: Rows) -> str | None:
         return None if self.evidence_is_relative_ else super()._prior_conflict(rows)
 
@@ -260,7 +430,7 @@ def linear_model(parameters: Any, n_features: int, units: Units | None = None) -
             raise ValueError(f"prior='jzs' has scales of its own: leave out {', '.join(given)}")
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are given, but only one of {', '.join(NOISE)} can hold")
-    prior, noise_std = parameters.noise_prior, parameters.noise_std
+    prior, noise_std = parameters.noise_prior, parameters.noise_std or getattr(parameters, "_std_unit", None)
     return LinearModel(
         n_features=n_features,
         fit_intercept=getattr(parameters, "_wants_intercept", parameters.fit_intercept),

@@ -227,6 +227,10 @@ def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> Non
             raise ValueError(f"rows with other columns cannot be merged: {name} is {left} and {right}")
     if checksum(getattr(one, "categories_", [])) != checksum(getattr(other, "categories_", [])):
         raise ValueError("models cannot be merged whose levels differ: give the levels of all as categories=")
+    if getattr(one, "_std_unit", None) != getattr(other, "_std_unit", None):
+        raise ValueError(
+            "parts whose standard errors known_std= differ in size cannot be merged: fit all rows"
+        )
     if one._units is None and one._model != other._model:
         raise ValueError(f"models cannot be merged that differ: {one._model} and {other._model}")
 

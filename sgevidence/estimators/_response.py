@@ -1,12 +1,16 @@
-"""The y of a formula: its column on the left, which no other y replaces in silence."""
+"""The y of a formula, which no other y replaces in silence, and the standard errors of y."""
 
 from typing import Any
 
 import numpy as np
 
 from ..effects import column_names, response_of, surv_of
-from ..rows import RowSource, WithKnown, has_bounds, missing_in, refuse_uncomputed
+from ..history import Rows
+from ..rows import RowSource, WithKnown, column, has_bounds, missing_in, refuse_uncomputed
+from ..units import Units, log_slopes
 from ._glm_bounds import y_of
+
+HALF_LOG_2PI_NATS = 0.5 * np.log(2 * np.pi)
 
 
 def target_in(model: Any, X: Any, y: Any) -> Any:
@@ -84,3 +88,28 @@ def are_same(a: np.ndarray, b: np.ndarray) -> bool:
     with np.errstate(over="ignore"):
         rounded = [one.astype(np.float32).astype(np.float64) for one in (x, z)]
     return bool(np.all((x == z) | (rounded[0] == z) | (x == rounded[1])))
+
+
+def with_std(X: Any, known_std: Any) -> Any:
+    """Rows with their standard errors, where there are some."""
+    return X if known_std is None else WithKnown(X, known_std=known_std)
+
+
+def checked_std(values: Any, X: Any, least: float = np.nextafter(0.0, 1.0)) -> np.ndarray:
+    """Standard errors, (n,); ValueError for those that no study has."""
+    std = column(values, "known_std", X)
+    if np.any(std < least):
+        row = int(np.argmax(std < least))
+        raise ValueError(f"known_std must be positive standard errors, and row {row} has {std[row]:g}")
+    return std
+
+
+def sum_beside_weights(units: Units | None, std_unit: float, rows: Rows) -> float:
+    """Σ log N(y | μ, s²) − w log N(y | μ, s₀²) of rows in units, whose weights are w = (s₀/s)².
+
+    And Σ log |g'(y)|, where the model is one of g(y): by rows, whatever their standard errors.
+    """
+    w = rows.weight
+    beside = 0.5 * np.log(w) + (w - 1) * (np.log(std_unit) + HALF_LOG_2PI_NATS)
+    slopes = 0.0 if units is None or units.response is None else np.sum(log_slopes(units, rows))
+    return float(np.sum(beside) + slopes)

@@ -10,7 +10,7 @@ from ..rows import at_once, generator, last_time, refuse_unreadable, validated
 from ..samplers import ChunkRecord
 from ..units import Fold, Units
 from ._base import EvidenceEstimator
-from ._lags import Past, check_series, refuse_gaps, series_and_columns
+from ._lags import GapEvidence, Past, check_series, is_complete, series_and_columns
 from ._linear_regression import linear_model
 from ._prior_conflict import prior_conflict
 from ._transaction import Stream
@@ -29,7 +29,10 @@ class SeriesEstimator(EvidenceEstimator):
     _last_time: Any = None  #: time of the last row, where rows come with times
     _not_replicated = "values of an autoregression depend on those before: they are not replicated as rows"
 
+    _has_gaps = False  #: values of the series are missing
+
     def _prior_conflict(self, rows: Rows) -> str | None:
+        rows = rows.take(np.flatnonzero(is_complete(rows))) if self._has_gaps else rows
         return prior_conflict(self._model, *self._nodes, rows, self._units is not None)
 
     @property
@@ -63,10 +66,27 @@ class SeriesEstimator(EvidenceEstimator):
         """Rows of lags; the end of the series is kept for the next call."""
         latest = last_time(None if reset else self._last_time, X=X, y=y)
         X, y = self._validate(X, y, reset)
+        if not reset and self._has_gaps:
+            raise ValueError("a series with missing values is learnt at once: fit(y) of the whole series")
         past = Past.none() if reset else self._past
         rows, self._past = past.rows(y, X, self.order, self.trend == "ct", self._n_conditioned)
-        self._last_time = latest
+        self._last_time, self._has_gaps = latest, bool(np.isnan(y).any())
+        if self._has_gaps:
+            self._refuse_early_gaps(y)
+            rows = Rows(rows.X, rows.y, (~np.isnan(rows.y)).astype(float))  # type: ignore[arg-type]
         return rows
+
+    def _refuse_early_gaps(self, y: np.ndarray) -> None:
+        """ValueError for gaps in what is conditioned on, and for a series of nothing else."""
+        first = self._n_conditioned
+        if np.isnan(y[:first]).any():
+            there = np.convolve(~np.isnan(y), np.ones(first), "valid") == first
+            remedy = f"begin at row {np.argmax(there)}" if there.any() else "give a lower order"
+            raise ValueError(
+                f"y contains NaN among its first {first} values, which are conditioned on: {remedy}"
+            )
+        if np.isnan(y[first:]).all():
+            raise ValueError("y contains NaN only, after the values that are conditioned on")
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Rows that follow those seen."""
@@ -80,7 +100,10 @@ class SeriesEstimator(EvidenceEstimator):
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         """Exogenous columns or None, and the series."""
         X, y = series_and_columns(X, y)
+        if type(y) in (list, tuple) and np.asarray(y, dtype=object).ndim == 1:
+            y = check_series(y, takes_gaps=True)  # a list with nan, or None, is no list of objects
         refuse_unreadable(X=X, y=y)
+        takes_gaps = reset  # of fit; partial_fit has refused them
         if X is None and not reset and self.n_features_in_:
             raise ValueError(
                 f"the series was learnt with {self.n_features_in_} exogenous columns: give X and y"
@@ -91,16 +114,20 @@ class SeriesEstimator(EvidenceEstimator):
                 if hasattr(self, "feature_names_in_"):
                     del self.feature_names_in_
         else:
-            refuse_gaps(y)
+            values = check_series(y, takes_gaps)
+            y = np.nan_to_num(values) if np.isnan(values).any() else y
             X, y = validated(self, X, y, reset=reset, order="C", y_numeric=True)
             self._refuse_extreme(X=X)
-        y = check_series(y)
+            y = np.where(np.isnan(values), np.nan, y)
+        y = check_series(y, takes_gaps)
         self._refuse_extreme(y=y)
         return X, y
 
     def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Any) -> None:
         """Rows that are only conditioned on say nothing of the parameters."""
-        if len(rows):
+        if self._has_gaps:
+            self._run(sampler, rows, progress)
+        elif len(rows):
             super()._update(sampler, rows, reset, progress)
         elif reset:
             rng = generator(self.random_state)
@@ -110,6 +137,16 @@ class SeriesEstimator(EvidenceEstimator):
             self._stream, self._result = Stream(rng, state, [nothing]), None
             self._report(state)
             self.log_evidence_std_ = 0.0
+
+    def _run(self, sampler: Any, rows: Rows, progress: Any) -> None:
+        """All rows at once, those of a series with gaps by an integral of its own."""
+        if self._has_gaps and self.sampler is not None:
+            raise TypeError("y contains NaN, and missing values need sampler=None, the default")
+        super()._run(GapEvidence(self.order) if self._has_gaps else sampler, rows, progress)
+
+    @property
+    def _is_proposed(self) -> bool:
+        return self._has_gaps or super()._is_proposed
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:
         if not (X.shape[1] or self.fit_intercept or self.noise_std is None):

@@ -334,6 +334,13 @@ def _refuse_groups(x: Any, y: Any) -> None:
     """A second argument that says which group a row is in."""
     labels, values = np.ravel(np.asarray(y)), np.ravel(np.asarray(x))
     is_text = labels.dtype.kind in "USO" and any(isinstance(one, str) for one in labels.tolist())
+    if not is_text:
+        try:
+            labels, values = np.array(labels.tolist()), np.array(values.tolist())
+        except ValueError:  # lists among them
+            return
+        if not {labels.dtype.kind, values.dtype.kind} <= set("fiub"):  # which are refused as no numbers
+            return
     levels = list(dict.fromkeys(labels.tolist())) if is_text else np.unique(labels).tolist()
     is_group = len(labels) == len(values) and len(levels) == 2 and len(np.unique(values)) > 2
     if is_text or is_group:

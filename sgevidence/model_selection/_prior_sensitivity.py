@@ -82,7 +82,8 @@ def prior_scales(estimator: Any, fitted: Any) -> tuple[list[PriorScale], list[st
 def _of_parameters(params: dict[str, Any], fitted: Any) -> Iterator[PriorScale]:
     powers = {name: 1 for name in PRIOR_SCALES if name in params}
     powers |= {name: 2 for name in VARIANCES if (params.get(name) or getattr(fitted, f"{name}_", None))}
-    if params.get("noise_std") is not None or "noise_prior" in powers:
+    is_known = params.get("noise_std") is not None or getattr(fitted, "_std_unit", None) is not None
+    if is_known or "noise_prior" in powers:
         powers.pop("noise_scale", None)
     if not getattr(fitted, "_fits_intercept", params.get("fit_intercept", True)):
         powers.pop("intercept_scale", None)

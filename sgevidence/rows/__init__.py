@@ -19,6 +19,7 @@ from ._input import (
     WithKnown,
     check_count,
     check_prior_pair,
+    column,
     column_indices,
     fingerprint,
     generator,
@@ -47,7 +48,7 @@ from ._levels import (
 )
 from ._sources import Part, RowSource
 from ._text_files import ROW_NAMES, TextFormat, kind_of_text
-from ._times import last_time
+from ._times import last_time, places_in_time
 
 __all__ = [
     "BOUNDS",
@@ -57,6 +58,7 @@ __all__ = [
     "late",
     "middle",
     "parted",
+    "places_in_time",
     "read_event",
     "KNOWN",
     "Collection",
@@ -75,6 +77,7 @@ __all__ = [
     "check_prior_pair",
     "checksum",
     "codes_of",
+    "column",
     "collection_in",
     "column_indices",
     "declared_levels",

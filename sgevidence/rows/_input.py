@@ -28,6 +28,7 @@ class WithKnown(NamedTuple):
     entry: Any = None  #: a number, or (n,); None: rows are seen whatever y is
     lower: Any = None  #: of a y with two columns, (n,), −∞ for none
     upper: Any = None
+    known_std: Any = None  #: of y, a number, or (n,); None: rows share a noise
 
     @property
     def given(self) -> dict[str, Any]:
@@ -47,8 +48,9 @@ def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **a
     the column, the row, and what to do.
     """
     for name, array in arrays.items():
-        if isinstance(array, str) and name != "X":
-            raise ValueError(f"{name}={array!r} is a text: give the column itself, as frame[{array!r}]")
+        if isinstance(array, str):
+            remedy = "rows, or RowSource(path)" if name == "X" else f"the column itself, as frame[{array!r}]"
+            raise ValueError(f"{name}={array!r} is a text: give {remedy}")
         is_named = by_name and name == "X" and hasattr(array, "columns")
         if not is_named and any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
             label, values = next(one for one in columns_of(array) if one[1].dtype.kind in "Mm")
@@ -76,7 +78,10 @@ def refuse_uncomputed(name: str, array: Any) -> None:
 
 
 def _refuse_missing(name: str, array: Any) -> None:
-    """None, pandas.NA and NaT among objects: scikit-learn makes nan of some, after it has looked for nan."""
+    """None, pandas.NA and NaT among objects: scikit-learn makes nan of some, after it has looked for nan.
+
+    And dates of numpy, of which it makes numbers.
+    """
     is_list = type(array) in (list, tuple)  # and not a NamedTuple of X and what is known beside it
     if not is_list and all(getattr(dtype, "kind", "") != "O" for dtype in _dtypes(array)):
         return
@@ -88,6 +93,10 @@ def _refuse_missing(name: str, array: Any) -> None:
                 f"{place(label, int(found[0]))}: leave those rows out, or fill them"
                 + (ALL_READ if is_text else "")
             )
+        if values.dtype.kind == "O":
+            for row, value in enumerate(values.tolist()):
+                if isinstance(value, np.datetime64 | np.timedelta64):
+                    raise TypeError(dates_in(name, place(label, row), value))
 
 
 def _dtypes(array: Any) -> list[Any]:
@@ -248,6 +257,8 @@ def column(values: Any, name: str, X: np.ndarray) -> np.ndarray:
                 f"event has texts, such as {words!r}: give 1 where the event came and 0 where it is "
                 "censored, as event=(column == 'dead')"
             )
+    if np.iscomplexobj(values):
+        raise ValueError(f"Complex data not supported: {name} must be numbers")
     if np.ndim(values) == 0:
         values = np.full(len(X), values)
     with cells_named(**{name: values}):

@@ -392,6 +392,23 @@ def test_the_event_of_times(run, tmp_path):
     assert out.exit_code == 1 and "linear has no event" in out.stderr
 
 
+def test_the_entry_of_times(run, tmp_path):
+    lines = "5,1,0,0\n3,0,1,1\n9,1,2,1\n2,1,1,0\n7,0,3,1\n4,1,1.5,0\n"
+    (tmp_path / "times.csv").write_text("t,relapsed,came,drug\n" + 2 * lines)
+    words = ["compare", "times.csv", "--family", "weibull", "--event", "relapsed", "--json"]
+    ways = (["--target", "t", "--features", "drug"], ["--formula", "t ~ drug"])
+    ways += (["--target", "t", "--features", "drug", "--checkpoint", "kept"],)
+    found = [json.loads(run(*words, "--entry", "came", *way).output)[0]["log_evidence"] for way in ways]
+    t, relapsed, came, drug = np.loadtxt(tmp_path / "times.csv", delimiter=",", skiprows=1).T
+    fit = BayesianGLM("weibull", random_state=0).fit
+    right, without = (fit(drug[:, None], t, event=relapsed, entry=one).log_evidence_ for one in (came, None))
+    assert found == pytest.approx([right] * 3, abs=0.05) and abs(right - without) > 0.1
+    out = run(*words, "--target", "t", "--features", "drug", "--entry", "cane")
+    assert out.exit_code == 1 and "no column 'cane'" in out.stderr
+    out = run("compare", "times.csv", "--mixture", "1", "--entry", "came")
+    assert out.exit_code == 1 and "no entry" in out.stderr
+
+
 def test_a_text_file_is_read_as_csv_and_never_beside_one(run, tmp_path):
     (tmp_path / "swiss.txt").write_text(SWISS.replace(",", "\t"), encoding="utf-8")
     words = ("--target", "Fertility", "--features", "Examination", "--json")

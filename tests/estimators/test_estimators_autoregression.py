@@ -323,10 +323,9 @@ BAD = {
     ),
     "max_order": (lambda: fitted(GOOD, order=3, max_order=2), "max_order = 2 is less than order = 3"),
     "missing": (
-        lambda: fitted(np.r_[GOOD, np.nan]),
+        lambda: fitted(GOOD).predict(np.r_[GOOD, np.nan]),
         "NaN: 1 rows have no value, the first is row 30",
     ),
-    "missing beside": (lambda: fitted(np.r_[GOOD[:29], np.nan], BESIDE), "1 rows have no value.*row 29"),
     "infinite": (lambda: fitted(np.r_[GOOD, np.inf]), "infinity"),
     "letters": (lambda: fitted(list("abcdef")), "y must be numbers"),
     "nothing": (lambda: BayesianAutoregression(standardize=False).fit(), "requires y to be passed"),
