@@ -2,7 +2,7 @@
 
 from ._answer import effects_answer
 from ._b_spline import BSpline
-from ._coding import CODE, Coding, Columns
+from ._coding import CODE, PREDICTED, Coding, Columns
 from ._columns import column_names, level_words
 from ._factor import Factor, contrasts
 from ._formula import Formula, offset_of, resolved, response_of
@@ -13,16 +13,17 @@ from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covari
 from ._layout import Block, Layout
 from ._model import EffectsModel
 from ._monotone import Monotone, whole_scale
-from ._names import divisors, fixed_effects, group_effects, to_levels
+from ._names import divisors, fixed_effects, group_effects, other_effects, to_levels
 from ._relaid import ColumnMaps, relaid
 from ._smooth import Cycle, Smooth
 from ._sub_formulas import MAX_FORMULAS, formula_terms, has_dot, hereditary, sub_formulas
-from ._terms import with_scales
+from ._terms import parts, with_scales
 from .language import Response, Surv, WithMade, evaluated, surv_of
 
 __all__ = [
     "GROUP_SCALE",
     "CODE",
+    "PREDICTED",
     "MAX_FORMULAS",
     "BSpline",
     "Block",
@@ -57,6 +58,8 @@ __all__ = [
     "hereditary",
     "jzs_block",
     "level_words",
+    "other_effects",
+    "parts",
     "products",
     "offset_of",
     "relaid",
