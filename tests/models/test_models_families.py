@@ -384,3 +384,10 @@ def test_priors_that_are_none(prior, error, words):
         Bernoulli(link="log")
     with pytest.raises(ValueError, match=r"values in \(0, 1\)"):
         ZeroInflatedPoisson(share_of_zeros=stats.expon())
+
+
+def test_sums_of_shares_beyond_the_precision_of_a_difference():
+    y, w, eta = np.array([0.0, 0.3, 1.0]), np.array([1.0, 2.0, 0.5]), np.full((1, 3), 0.2)
+    own = [np.array([[value]]) for value in (1e7, 0.3, 0.2)]
+    expected = ZeroOneBeta().log_density(eta, y, *own) @ w
+    np.testing.assert_allclose(ZeroOneBeta().summed(y, w)(eta, *own), expected)
