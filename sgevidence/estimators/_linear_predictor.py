@@ -373,7 +373,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if units.response != response:
             words = [getattr(one, "words", "y as it is") for one in (units.response, response)]
             raise ValueError(f"units= are those of a model of {words[0]}, and this is a model of {words[1]}")
-        return units.selected(self.columns_.tolist(), self._kind)
+        return units.selected(self.columns_.tolist(), self._kind, self._names_of_units)
 
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         if self._response is not None:

@@ -245,3 +245,17 @@ def test_families_without_the_parameter_are_refused():
         BayesianGLM("gaussian", formula="y ~ x", noise="~ g").fit(frame, event=frame["h"] > 1)
     with pytest.raises(ValueError, match="beside the formula"):
         BayesianLinearRegression(noise="~ g").fit(frame[["x"]], frame["y"])
+
+
+def test_units_are_known_by_name():
+    """A formula without a column, and a frame in another order, take the units of their own columns."""
+    frame = frame_of(8, 60)
+    of_both = fit(frame, "y ~ x + h").units_
+    for formula in ("y ~ h", "y ~ h + x"):
+        expected = fit(frame, formula).log_evidence_
+        assert abs(fit(frame, formula, units=of_both).log_evidence_ - expected) < 1e-8
+    turned, own = frame[["h", "x"]], BayesianLinearRegression().fit(frame[["x", "h"]], frame["y"])
+    given = BayesianLinearRegression(units=own.units_).fit(turned, frame["y"])
+    assert abs(given.log_evidence_ - own.log_evidence_) < 1e-8
+    with pytest.raises(ValueError, match="not of \\['k'\\]"):
+        fit(frame, "y ~ k", units=of_both)
