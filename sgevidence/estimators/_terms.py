@@ -70,12 +70,13 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""
     terms, columns, n_rows = model.terms or (), model.columns, len(X)
     refuse_other(model)
+    if reset:
+        model._other = other_formula(model, X)
     if model.formula is not None:
         if not hasattr(X, "columns"):
             raise TypeError("formula= names columns: give a data frame")
         if reset:
             model._formula = formula_of(model, X)
-            model._other = other_formula(model, X)
         both = [model._formula, *filter(None, [model._other])]
         used = [n for n in dict.fromkeys(n for one in both for n in one.columns) if n in column_names(X)]
         X = X.select(used) if hasattr(X, "column_names") else X[used]  # of pyarrow
@@ -165,7 +166,7 @@ def has_parameter(family: Any, label: str) -> bool:
 def other_formula(model: Any, X: Any) -> Formula | None:
     """The formula of another parameter for the columns of X; None without one, and without a term."""
     label = next((label for label in PREDICTED if getattr(model, label, None) is not None), None)
-    if label is None:
+    if label is None or not hasattr(X, "columns"):
         return None
     text = f"`{response_of(model.formula).name}` {getattr(model, label).strip()}"
     found = resolved(text, X)

@@ -208,6 +208,8 @@ def test_streams_searches_and_copies(tmp_path):
     joblib.dump(whole, tmp_path / "model")
     again = joblib.load(tmp_path / "model")
     assert np.array_equal(again.predict(frame), whole.predict(frame))
+    again.set_params(noise=None).fit(frame)
+    assert again.log_evidence_ == fit(frame).log_evidence_  # nothing of the predictor is left
     choices = {"noise": [None, "~ 1", "~ h", "~ g + h"]}
     search = EvidenceSearch(BayesianLinearRegression(formula="y ~ x", random_state=0), choices).fit(frame)
     values = dict(zip(map(str, search.comparison_["noise"]), search.comparison_["log_evidence"]))
