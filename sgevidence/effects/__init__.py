@@ -1,7 +1,7 @@
 """Effects of groups, factors and curves: Gaussian given a few hyperparameters."""
 
 from ._answer import effects_answer
-from ._coding import CODE, Coding, Columns
+from ._coding import CODE, PREDICTED, Coding, Columns
 from ._columns import column_names, level_words
 from ._curves import BSpline, Cycle, Smooth
 from ._factor import Factor, contrasts
@@ -15,15 +15,16 @@ from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covari
 from ._layout import Block, Layout
 from ._model import EffectsModel
 from ._monotone import Monotone, whole_scale
-from ._names import divisors, fixed_effects, group_effects, to_levels
+from ._names import divisors, fixed_effects, group_effects, other_effects, to_levels
 from ._relaid import ColumnMaps, relaid
 from ._sub_formulas import MAX_FORMULAS, formula_terms, has_dot, hereditary, sub_formulas
-from ._terms import with_scales
+from ._terms import parts, with_scales
 from .language import Response, Surv, WithMade, evaluated, surv_of
 
 __all__ = [
     "GROUP_SCALE",
     "CODE",
+    "PREDICTED",
     "MAX_FORMULAS",
     "BSpline",
     "Block",
@@ -60,6 +61,8 @@ __all__ = [
     "integrate",
     "jzs_block",
     "level_words",
+    "other_effects",
+    "parts",
     "products",
     "offset_of",
     "relaid",

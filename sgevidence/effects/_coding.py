@@ -29,6 +29,8 @@ from ._text_columns import has_levels
 
 #: Name of a column of numbers of levels.
 CODE = "code"
+#: Own parameters of families that may have a predictor, by the parameter of estimators that has its formula.
+PREDICTED = {"noise": "noise_std", "zeros": "share_of_zeros"}
 
 
 class Columns(NamedTuple):
@@ -127,6 +129,8 @@ class Coding(NamedTuple):
     curves: dict[str, Any]  #: Curve or Cycle of a Smooth, FixedCurve of a BSpline
     intercept: bool
     origins: dict[str, np.ndarray]  #: of the slopes of each group, in units
+    linear: tuple[int, ...]  #: places of the columns of numbers with a linear effect
+    other: Any = None  #: coding of the predictor of another parameter, whose columns come last
 
     @classmethod
     def of(
@@ -139,18 +143,20 @@ class Coding(NamedTuple):
         centred: bool,
         units: tuple[np.ndarray, np.ndarray],
         jzs: bool = False,
+        linear: Sequence | None = None,
     ) -> "Coding":
         """The coding of the first rows: columns that were read, the numbers in the units of the model.
 
         ``scales`` are those of coefficients and intercept, None without one; ``units`` centres and scales of
-        the columns of numbers.
+        the columns of numbers; ``linear`` names those with a linear effect, by default all.
         """
         coef_scale, intercept_scale = scales
-        p, means, blocks, ratios = len(columns.linear), {}, [], []
+        at = tuple(map(columns.linear.index, columns.linear if linear is None else linear))
+        p, means, blocks, ratios = len(at), {}, [], []
         curves: dict[str, Any] = {}
         origins = {term.name: in_units(term, columns, *units) for term in terms if isinstance(term, Group)}
         empty, has_constant = Layout(np.zeros(0), ()), intercept_scale is not None
-        plain = cls(columns, tuple(terms), empty, np.ones(0), {}, {}, {}, has_constant, origins)
+        plain = cls(columns, tuple(terms), empty, np.ones(0), {}, {}, {}, has_constant, origins, at)
         for term in terms:
             if isinstance(term, BSpline):
                 curves[term.name] = FixedCurve.of(X[:, columns.place(term.column)], weight, term)
@@ -181,7 +187,7 @@ class Coding(NamedTuple):
                 for term in terms
                 if term.name in means and not is_covariate(term)
             ]
-            own = jzs_blocks(np.column_stack([X[:, :p], *covariates]), weight, factors)
+            own = jzs_blocks(np.column_stack([X[:, list(at)], *covariates]), weight, factors)
             relative = RelativeLayout(np.ones(int(plain.intercept)), own + tuple(map(in_noise, blocks)))
             return plain._replace(layout=relative, ratios=np.array(ratios), means=means, curves=curves)
         prior = [coef_scale] * (p + len(ratios)) + [intercept_scale] * plain.intercept
@@ -216,6 +222,16 @@ class Coding(NamedTuple):
         layout = self.layout._replace(blocks=blocks)
         return self._replace(columns=columns, layout=layout)
 
+    def numbers(self, X: np.ndarray) -> np.ndarray:
+        """Columns of numbers of encoded rows, in units."""
+        constants = self.layout.n_fixed if isinstance(self.layout, RelativeLayout) else 0
+        found = np.zeros((len(X), len(self.columns.linear)))
+        found[:, list(self.linear)] = X[:, constants : constants + len(self.linear)]
+        if self.other is not None:
+            first = X.shape[1] - self.other.layout.n_columns
+            found[:, list(self.other.linear)] = X[:, first : first + len(self.other.linear)]
+        return found
+
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
         """Columns of a factor, a product or B-splines, not centred."""
         if isinstance(term, Interaction):
@@ -243,9 +259,14 @@ class Coding(NamedTuple):
         return effect_sets(self.columns, term, isinstance(self.layout, RelativeLayout))
 
     @property
+    def linear_names(self) -> list:
+        """Names of the columns of numbers with a linear effect."""
+        return [self.columns.linear[j] for j in self.linear]
+
+    @property
     def column_terms(self) -> list[str]:
         """Term of each column of the layout; none of the constant, :data:`CODE` of numbers of levels."""
-        linear = [str(name) for name in self.columns.linear]
+        linear = list(map(str, self.linear_names))
         fixed = [(t, [t.name] * len(self.means[t.name])) for t in self.terms if t.name in self.means]
         sizes = {
             getattr(term, "name", None): block.n_effects
@@ -263,8 +284,11 @@ class Coding(NamedTuple):
         return [""] * self.layout.n_fixed + [n for names in own if names for n in [*names, CODE]] + blocks
 
     def encoded(self, X: np.ndarray) -> np.ndarray:
-        """Columns of the layout, then what follows those that were read."""
+        """Columns of the layout, what follows those that were read, and columns of the other predictor."""
         n_read = len(self.columns.linear) + self.columns.n_apart
+        if self.other is not None:
+            alone = self._replace(other=None).encoded(X)
+            return np.concatenate([alone, self.other.encoded(X[:, :n_read])], axis=1)
         fixed, blocks, one = [np.zeros((len(X), 0))], [], np.ones((len(X), 1))
         for term in self.terms:
             if isinstance(term, Factor | Interaction | BSpline):
@@ -280,7 +304,7 @@ class Coding(NamedTuple):
                     blocks += columns_of(self.columns, effects, X, origin)
                 blocks.append(X[:, self.columns.place(term.column), None])
         constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
-        linear = X[:, : len(self.columns.linear)]
+        linear = X[:, list(self.linear)]
         if isinstance(self.layout, RelativeLayout):
             named = list(zip((term for term in self.terms if term.name in self.means), fixed[1:]))
             own = [np.column_stack([linear, *(Z for term, Z in named if is_covariate(term))])]

@@ -119,6 +119,14 @@ def columns_in(one: EffectSet) -> tuple:
     return () if one.levels or one.effect is None else (one.effect,)
 
 
+def other_effects(coding: Coding) -> list[Effect]:
+    """Coefficients of columns and effects of levels of the predictor of another parameter."""
+    if (other := coding.other) is None:
+        return []
+    lines = [Effect(str(name), "", str(name), (name,)) for name in other.linear_names]
+    return [*lines, *fixed_effects(other)[0]]
+
+
 def to_levels(coding: Coding, effects: np.ndarray, matrices: list[Any]) -> np.ndarray:
     """Effects of levels (M, k) of those of contrasts, whose layout is that of the blocks at the end of it."""
     if all(matrix is None for matrix in matrices):

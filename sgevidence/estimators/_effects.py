@@ -19,6 +19,7 @@ from ..effects import (
     group_effects,
     level_words,
 )
+from ..models import Predicted
 from ..particles import spread
 from ..tables import Table, in_pandas
 from ._terms import terms_of
@@ -137,7 +138,9 @@ def variance_shares(model: Any, X: np.ndarray) -> Any:
         variance[str(name)] = np.var(model._model.linear_predictor(theta, alone), axis=1)
     own = model._model.parameters(theta)
     if "noise_std" in own:
-        variance["noise"] = own["noise_std"] ** 2
+        family, (_, *more) = model._model.family, model._model._distribution(theta, X)
+        given = family.law_of_rows(more)[0] if isinstance(family, Predicted) else own["noise_std"][:, None]
+        variance["noise"] = np.mean(given**2, axis=1)
     shares = np.array(list(variance.values())) / np.sum(list(variance.values()), axis=0)
     low, high = np.quantile(shares, [0.05, 0.95], axis=1)
     return in_pandas(Table({"share": shares.mean(axis=1), "5%": low, "95%": high}, list(variance)))

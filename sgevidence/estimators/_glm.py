@@ -40,9 +40,11 @@ class BayesianGLM(GLMPredictions):
         * ``"gamma"``: positive numbers of mean e^η and variance e^(2η) / k, k ~ Exp(1);
         * ``"zero_inflated_poisson"``, ``"zero_inflated_negative_binomial"``: counts, of which a share is zero
           whatever the rate; share ~ U(0, 1);
-        * ``"hurdle_poisson"``: counts that are zero with probability share ~ U(0, 1), and others that are
-          Poisson without zero;
+        * ``"hurdle_poisson"``, ``"hurdle_negative_binomial"``: counts that are zero with probability share ~
+          U(0, 1), and others that are Poisson, or negative binomial, without zero;
         * ``"beta"``: shares between 0 and 1 of mean 1 / (1 + e^(−η)) and precision φ, 1/√(1 + φ) ~ U(0, 1);
+        * ``"zero_one_beta"``: shares of which a part ~ U(0, 1) is exactly 0 or 1, of these a part ~ U(0, 1)
+          is 1, and the others are ``"beta"``;
         * ``"ordinal"``: levels in their order, P(y ≤ k) = 1 / (1 + e^(η − c_k)); a classifier.  Probabilities
           of the levels at η = 0 are uniform, Dirichlet(1), and there is no intercept;
         * ``"weibull"``, ``"lognormal"``, ``"loglogistic"``: times with log t = η + σ ε, σ ~
@@ -65,6 +67,11 @@ class BayesianGLM(GLMPredictions):
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
         Columns of strings are factors, and ``fit(frame)`` finds y.  It needs the package formulae.
+    noise : str or None, default=None
+        Columns, factors, products and curves on which σ of ``"gaussian"`` and ``"student_t"`` depends, beside
+        a ``formula``: ``noise="~ group"``, as in :class:`BayesianLinearRegression`.
+    zeros : str or None, default=None
+        As ``noise``, of the logit of the share of zeros in zero-inflated and hurdle families.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient.
@@ -134,6 +141,7 @@ class BayesianGLM(GLMPredictions):
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
         **TERM_CONSTRAINTS,
+        "zeros": [str, None],
         "family": [StrOptions(set(FAMILIES)), Family, None],
         "breaks": [Interval(Integral, 1, MAX_PIECES, closed="both"), "array-like", None],
     }
@@ -146,6 +154,8 @@ class BayesianGLM(GLMPredictions):
         columns: Any = None,
         terms: Any = None,
         formula: str | None = None,
+        noise: str | None = None,
+        zeros: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         effect_scale: float = 1.0,
@@ -162,6 +172,8 @@ class BayesianGLM(GLMPredictions):
         self.columns = columns
         self.terms = terms
         self.formula = formula
+        self.noise = noise
+        self.zeros = zeros
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.effect_scale = effect_scale

@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import Interval
-from ..effects import Smooth, has_dot
+from ..effects import PREDICTED, Smooth, has_dot
 from ..history import Rows
 from ..particles import spread
 from ..rows import column_indices, validated
@@ -175,6 +175,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     columns: Any
     terms: Sequence | None = None  #: of those that have the parameter
     formula: str | None = None  #: of those that have the parameter
+    _other: Any = None  #: formula of another parameter
     effect_scale: float = 1.0  #: of those that have the parameter
     evidence_is_relative_ = False  #: to a null model
     columns_: np.ndarray
@@ -251,7 +252,8 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     @property
     def _has_terms(self) -> bool:
         """Whether columns are those of terms, or of a formula."""
-        return self.terms is not None or self.formula is not None or self.evidence_is_relative_
+        has_other = any(getattr(self, label, None) is not None for label in PREDICTED)
+        return self.terms is not None or self.formula is not None or self.evidence_is_relative_ or has_other
 
     @property
     def _draws_tell_priors(self) -> bool:  # type: ignore[override]
@@ -356,8 +358,8 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return found.units if isinstance(found, CodedUnits) else found
 
     def _watch_units(self, rows: Rows, starts: bool) -> None:
-        if self.evidence_is_relative_:  # a constant comes before the columns
-            rows = replace(rows, X=rows.X[:, self._model.layout.n_fixed :])
+        if isinstance(self._units, CodedUnits):
+            rows = replace(rows, X=self._units.coding.numbers(rows.X))
         if self.standardize:
             super()._watch_units(rows, starts)
 
@@ -379,7 +381,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if units.response != response:
             words = [getattr(one, "words", "y as it is") for one in (units.response, response)]
             raise ValueError(f"units= are those of a model of {words[0]}, and this is a model of {words[1]}")
-        return units.selected(self.columns_.tolist(), self._kind)
+        return units.selected(self.columns_.tolist(), self._kind, self._names_of_units)
 
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         if self._response is not None:

@@ -50,6 +50,11 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
         Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
         (``pip install formulae``).
+    noise : str or None, default=None
+        Columns, factors, products and curves on which σ depends, beside a ``formula``: ``noise="~ group"``.
+        Coefficients are N(0, coef_scale²), nats of log σ for a standard deviation of a column, and levels of
+        a factor differ by N(0, effect_scale²).  The prior of σ is that of rows whose columns have their
+        means, as ``noise_std_`` is.  The evidence is no longer exact.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for
@@ -141,6 +146,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         columns: Any = None,
         terms: Any = None,
         formula: str | None = None,
+        noise: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         effect_scale: float = 1.0,
@@ -159,6 +165,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         self.columns = columns
         self.terms = terms
         self.formula = formula
+        self.noise = noise
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.effect_scale = effect_scale

@@ -77,12 +77,18 @@ class Standardising(BaseEstimator):
 
     def _known_units(self, units: Units) -> Units:
         """Units of another estimator, for the columns of this one."""
-        return units.selected(range(self.n_features_in_), self._kind)
+        return units.selected(range(self.n_features_in_), self._kind, self._names_of_units)
 
     @property
     def _kind(self) -> str:
         """Kind of y that units are for."""
         raise TypeError(f"{type(self).__name__} does not standardise")
+
+    @property
+    def _names_of_units(self) -> tuple[str, ...] | None:
+        """Names of the columns, by which units are known; None where they have none that tell them apart."""
+        names = tuple(self._column_names()) if hasattr(self, "feature_names_in_") else ()
+        return names if names and len(set(names)) == len(names) else None
 
     def _column_names(self) -> list[str]:
         """Names of the columns that the model uses."""
@@ -131,7 +137,7 @@ class Standardising(BaseEstimator):
         if missing is not None:
             raise missing
         columns = tuple(int(j) for j in self.columns_) if hasattr(self, "columns_") else None
-        self._units = units._replace(columns=columns)
+        self._units = units._replace(columns=columns, names=self._names_of_units)
         return True
 
     def _read_units(self, X: Any, y: Any, sample_weight: Any, classes: Any, may_wait: bool) -> Units | None:

@@ -30,6 +30,8 @@ DIMENSIONS = {
     "fixed_effects": ("level_of_factor",),
     "effects": ("effect",),
     "effect_stds": ("term",),
+    "noise": ("effect_of_other",),
+    "zeros": ("effect_of_other",),
 }
 
 

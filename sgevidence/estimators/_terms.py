@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from .._compat import Interval, check_y
 from ..effects import (
+    PREDICTED,
     BSpline,
     Coding,
     Columns,
@@ -27,6 +28,8 @@ from ..effects import (
     group_effects,
     is_covariate,
     offset_of,
+    other_effects,
+    parts,
     relaid,
     resolved,
     response_of,
@@ -36,22 +39,29 @@ from ..effects import (
 )
 from ..history import Memory, Rows
 from ..models import (
+    FAMILIES,
+    Bounded,
     FlatLogarithm,
     Gaussian,
     GLMModel,
     HalfStudentT,
     KnownValue,
     LinearModel,
+    Predicted,
     RootInverseGamma,
 )
 from ..rows import WithKnown, cells_named, column_indices
 from ..units import CodedUnits, Units, in_units, numbers_alone
 from ._response import refuse_other_response
 
+#: Links of the families whose parameters have predictors: times have a noise of another kind.
+LINKS_OF_OTHER = ("identity", "log")
+
 #: Constraints of the parameters of terms.
 TERM_CONSTRAINTS: dict[str, list] = {
     "terms": [list, tuple, None],
     "formula": [str, None],
+    "noise": [str, None],
     "effect_scale": [Interval(Real, 0, None, closed="neither")],
 }
 
@@ -59,12 +69,16 @@ TERM_CONSTRAINTS: dict[str, list] = {
 def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""
     terms, columns, n_rows = model.terms or (), model.columns, len(X)
+    refuse_other(model)
+    if reset:
+        model._other = other_formula(model, X)
     if model.formula is not None:
         if not hasattr(X, "columns"):
             raise TypeError("formula= names columns: give a data frame")
         if reset:
             model._formula = formula_of(model, X)
-        used, known = list(model._formula.columns), column_names(X)
+        both = [model._formula, *filter(None, [model._other])]
+        used, known = list(dict.fromkeys(n for one in both for n in one.columns)), column_names(X)
         if lost := [name for name in used if name not in known]:
             raise ValueError(
                 f"X has no column {', '.join(map(repr, lost))}, which formula={model.formula!r} names: its "
@@ -75,12 +89,21 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
     if model.formula is not None:
-        X = WithMade(X, model._formula.made)
+        X = WithMade(X, {name: tree for one in both for name, tree in one.made.items()})
     if reset:
         names = column_names(X)
         if model.formula is None and columns is not None:
             columns = [names[j] for j in column_indices(columns, len(names), names)]
         model._read = Columns.of(X, terms, columns)
+        model._lines = model._read.linear, ()
+        if model._other is not None:
+            apart = Columns.of(X, model._other.terms, model._other.linear).linear
+            model._lines = model._read.linear, apart
+            model._read = Columns.of(
+                X,
+                with_readings(terms, model._other.terms),
+                list(dict.fromkeys([*model._read.linear, *apart])),
+            )
         values = model._read.read(X)  # refuses columns that X does not have
         model.columns_ = np.array([names.index(name) for name in model._read.linear], dtype=int)
     else:
@@ -113,6 +136,69 @@ def formula_of(model: Any, X: Any) -> Formula:
     return found
 
 
+def refuse_other(model: Any) -> None:
+    """ValueError for a formula of another parameter that this model does not have."""
+    given = [label for label in PREDICTED if getattr(model, label, None) is not None]
+    if not given:
+        return
+    label, text = given[0], getattr(model, given[0])
+    said = f"{label}={text!r}"
+    if model.formula is None:
+        raise ValueError(f'{said} stands beside the formula of y: give formula="y ~ x", too')
+    if not text.lstrip().startswith("~"):
+        raise ValueError(f'{said} has nothing on its left: write {label}="~ x"')
+    if label == "noise" and getattr(model, "noise_std", None) is not None:
+        raise ValueError(f"{said} and noise_std= are given, but a noise that is known has no predictor")
+    if not model.standardize or not model.fit_intercept:
+        raise ValueError(f"{said} needs standardize=True and an intercept: columns are zero at their means")
+    if model.evidence_is_relative_:
+        raise ValueError(f"{said} has no JZS prior: give prior='normal'")
+    family = getattr(model, "_family", Gaussian())
+    named = [name for name, one in FAMILIES.items() if has_parameter(one, label)]
+    if len(given) > 1 or not has_parameter(family.plain, label):
+        raise ValueError(
+            f"{said} is of the families {', '.join(named)}, not of {type(family.plain).__name__}"
+        )
+    if isinstance(family, Bounded):
+        raise ValueError(f"{said} has no y with bounds: leave out event= and entry=, or {label}=")
+
+
+def has_parameter(family: Any, label: str) -> bool:
+    """Whether a family has the parameter; that of times is no noise of y."""
+    return PREDICTED[label] in family.own and family.link in LINKS_OF_OTHER
+
+
+def other_formula(model: Any, X: Any) -> Formula | None:
+    """The formula of another parameter for the columns of X; None without one, and without a term."""
+    label = next((label for label in PREDICTED if getattr(model, label, None) is not None), None)
+    if label is None or not hasattr(X, "columns"):
+        return None
+    text = f"`{response_of(model.formula).name}` {getattr(model, label).strip()}"
+    found = resolved(text, X)
+    said = f"{label}={getattr(model, label)!r}"
+    for term in found.terms:
+        if isinstance(term, Group | Monotone | Smooth):
+            raise ValueError(
+                f"{said}: {term.name} is none of the terms of {label}=, which are columns, factors, products "
+                "and the curves bs(x, df=6) and poly(x, 3)"
+            )
+    if offset_of(text) is not None or not found.intercept:
+        raise ValueError(f"{said} has a level of its own, and no offset: leave out 0 and offset()")
+    for words in found.doubts:
+        model._doubt(words)
+    return found if found.linear or found.terms else None
+
+
+def with_readings(terms: Sequence, others: Sequence) -> list:
+    """Terms, and what those of another predictor need to be read, each once."""
+    found, names = list(terms), {term.name for term in terms}
+    for part in (part for term in others for part in getattr(term, "parts", parts(term))):
+        if hasattr(part, "name") and part.name not in names:
+            found.append(part)
+            names.add(part.name)
+    return found
+
+
 def response_made(model: Any) -> Response | None:
     """Functions of y that the model is of, as its formula says; None for y as it is."""
     found = None if model.formula is None else response_of(model.formula)
@@ -141,8 +227,29 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
     scales = model.coef_scale, model._intercept_scale if model._fits_intercept else None
     place = units.center, units.scale
     jzs = model.evidence_is_relative_
-    coding = Coding.of(model._read, terms_of(model), X, rows.weight, scales, centred, place, jzs)
+    lines, of_other = getattr(model, "_lines", (None, ()))
+    coding = Coding.of(model._read, terms_of(model), X, rows.weight, scales, centred, place, jzs, lines)
+    if model._other is not None:
+        of_log = model.coef_scale, None
+        other = Coding.of(
+            model._read, other_terms(model), X, rows.weight, of_log, True, place, linear=of_other
+        )
+        coding = coding._replace(other=other)
     return CodedUnits.of(units, coding)
+
+
+def other_terms(model: Any) -> Sequence:
+    """Terms of the predictor of another parameter, with their prior scales."""
+    return () if model._other is None else with_scales(model._other.terms, model.effect_scale, False)
+
+
+def with_predictor(model: Any, family: Any) -> Any:
+    """The family, one of whose parameters has the predictor that the estimator states."""
+    other = model._units.coding.other
+    if other is None:
+        return family
+    label = next(label for label in PREDICTED if getattr(model, label, None) is not None)
+    return Predicted(family, PREDICTED[label], label, tuple(other.layout.scales.tolist()))
 
 
 def terms_of(model: Any) -> Sequence:
@@ -160,19 +267,25 @@ def plain_rows(model: Any, rows: Rows) -> Rows:
 
 def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
     """The model of a coding, made of the plain one, which gets more columns where no scale is inferred."""
-    coding, p = model._units.coding, len(model.columns_)
+    coding, p = model._units.coding, len(model._units.coding.linear)
     if model.evidence_is_relative_:
         means = [(term, coding.means.get(term.name)) for term in coding.terms]
         fixed = tuple((is_covariate(term), len(mean)) for term, mean in means if mean is not None)
         family, intercept = Gaussian(noise_std=FlatLogarithm()), plain.fit_intercept
         return JZSModel(p, family, intercept, layout=coding.layout, fixed_terms=fixed)
+    is_linear = isinstance(plain, LinearModel) and coding.other is None
+    family = with_predictor(model, gaussian_family(plain) if isinstance(plain, LinearModel) else plain.family)
     if not coding.layout.blocks:
-        kind = LinearModelWithTerms if isinstance(plain, LinearModel) else GLMWithTerms
-        shared = {field.name: getattr(plain, field.name) for field in fields(plain)}
-        return kind(**shared | {"n_features": p + len(coding.ratios), "n_linear": p})
+        kind = LinearModelWithTerms if is_linear else GLMWithTerms
+        names = {field.name for field in fields(kind)}
+        shared = {field.name: getattr(plain, field.name) for field in fields(plain) if field.name in names}
+        shared |= {"n_features": p + len(coding.ratios), "n_linear": p} | (
+            {} if is_linear else {"family": family}
+        )
+        return kind(**shared)
     return EffectsModel(
         n_features=p,
-        family=gaussian_family(plain) if isinstance(plain, LinearModel) else plain.family,
+        family=family,
         fit_intercept=plain.fit_intercept,
         coef_scale=plain.coef_scale,
         intercept_scale=plain.intercept_scale,
@@ -252,6 +365,10 @@ def prior_words(model: Any) -> str:
             )
         elif isinstance(term, Factor | BSpline):
             words.append(f", {term.name}: contrasts N(0, {term.prior_scale:.3g}²)")
+    if model._other is not None:
+        label = next(label for label in PREDICTED if getattr(model, label, None) is not None)
+        link = "log σ" if label == "noise" else "logit of the share of zeros"
+        words.append(f", {label}: {link} by N(0, {model.coef_scale:g}²)")
     return "".join(words)
 
 
@@ -260,10 +377,11 @@ def place_names(model: Any) -> dict[str, list[str]]:
     coding = model._units.coding
     effects, stds = group_effects(coding)[:2]
     return {
-        "feature": list(map(str, coding.columns.linear)),
+        "feature": list(map(str, coding.linear_names)),
         "level_of_factor": [effect.label for effect in fixed_effects(coding)[0]],
         "effect": [effect.label for effect in effects],
         "term": [effect.label for effect in stds],
+        "effect_of_other": [effect.label for effect in other_effects(coding)],
     }
 
 

@@ -24,13 +24,19 @@ from ._log_integral import closed_in, log_sum, span
 from ._ordinal_family import Ordinal
 from ._own_priors import FlatLogarithm, HalfStudentT, KnownValue, RootInverseGamma, from_normal
 from ._piecewise_family import MAX_PIECES, PiecewiseExponential
-from ._proportion_family import Beta
+from ._predicted_family import Predicted
+from ._proportion_family import Beta, ZeroOneBeta
 from ._qr_sums import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums, triangular
 from ._quantiles import quantile, resolved
 from ._softmax import SoftmaxModel
 from ._special import log_dirichlet, log_gamma_draws, log_shares
 from ._survival_families import ExponentialTimes, LogLogistic, LogNormal, Times, Weibull
-from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
+from ._zero_families import (
+    HurdleNegativeBinomial,
+    HurdlePoisson,
+    ZeroInflatedNegativeBinomial,
+    ZeroInflatedPoisson,
+)
 
 __all__ = [
     "closed_in",
@@ -57,6 +63,7 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "HalfStudentT",
+    "HurdleNegativeBinomial",
     "HurdlePoisson",
     "KnownValue",
     "LinearModel",
@@ -67,6 +74,7 @@ __all__ = [
     "Ordinal",
     "PiecewiseExponential",
     "Poisson",
+    "Predicted",
     "RSCALES",
     "RootInverseGamma",
     "SoftmaxModel",
@@ -75,6 +83,7 @@ __all__ = [
     "Weibull",
     "ZeroInflatedNegativeBinomial",
     "ZeroInflatedPoisson",
+    "ZeroOneBeta",
     "condition",
     "from_normal",
     "log_dirichlet",

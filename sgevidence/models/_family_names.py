@@ -6,9 +6,14 @@ from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._ordinal_family import Ordinal
 from ._piecewise_family import PiecewiseExponential
-from ._proportion_family import Beta
+from ._proportion_family import Beta, ZeroOneBeta
 from ._survival_families import ExponentialTimes, LogLogistic, LogNormal, Weibull
-from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
+from ._zero_families import (
+    HurdleNegativeBinomial,
+    HurdlePoisson,
+    ZeroInflatedNegativeBinomial,
+    ZeroInflatedPoisson,
+)
 
 #: Each has its default link and priors.
 FAMILIES: dict[str, Family] = {
@@ -23,7 +28,9 @@ FAMILIES: dict[str, Family] = {
     "zero_inflated_poisson": ZeroInflatedPoisson(),
     "zero_inflated_negative_binomial": ZeroInflatedNegativeBinomial(),
     "hurdle_poisson": HurdlePoisson(),
+    "hurdle_negative_binomial": HurdleNegativeBinomial(),
     "beta": Beta(),
+    "zero_one_beta": ZeroOneBeta(),
     "weibull": Weibull(),
     "lognormal": LogNormal(),
     "loglogistic": LogLogistic(),
@@ -39,8 +46,8 @@ def refuse_no_counts(y: np.ndarray) -> None:
     suited = ["gaussian", "student_t"]
     if np.all(y > 0):
         suited += ["gamma", "weibull", "lognormal", "loglogistic", "exponential"]
-    if np.all((y > 0) & (y < 1)):
-        suited += ["beta"]
+    if np.all((y >= 0) & (y <= 1)):
+        suited += ["beta" if np.all((y > 0) & (y < 1)) else "zero_one_beta"]
     _refuse("numbers that are not counts", suited)
 
 

@@ -165,9 +165,8 @@ class GLMModel(RegressionModel):
         if isinstance(self.family.plain, StudentT):
             Phi, offset, _ = self.inputs(rows.X)
             few = np.arange(n_starts) % 4 > 0
-            starts[few] = fits_of_few(
-                Phi, rows.y - offset, self.scales, self.family.plain, int(few.sum()), rng
-            )
+            of_few = fits_of_few(Phi, rows.y - offset, self.scales, self.family.plain, int(few.sum()), rng)
+            starts[few, : of_few.shape[1]] = of_few
         return starts
 
     def inputs(self, X: np.ndarray) -> Inputs:

@@ -16,10 +16,10 @@ from typing import Any
 import autograd.numpy as anp
 import numpy as np
 from autograd.scipy.special import betaln
-from scipy.special import digamma, expit, gammaln, zeta
+from scipy.special import digamma, entr, expit, gammaln, xlog1py, xlogy, zeta
 
 from ._families import Family
-from ._own_priors import ROOT_UNIFORM
+from ._own_priors import ROOT_UNIFORM, UNIFORM
 from ._special import log_gamma_function
 
 #: Precision φ up to which log B may be a difference of log Γ, which are φ log φ: beyond, it loses digits.
@@ -100,5 +100,93 @@ class Beta(Family):
             wrong = y[(y <= 0) | (y >= 1)][0]
             raise ValueError(
                 f"y must be shares between 0 and 1, both excluded, but has {wrong:g}: a beta density is 0 or "
-                "infinite there; successes among trials are of family='binomial'"
+                "infinite there; family='zero_one_beta' has shares of exactly 0 and 1, and successes among "
+                "trials are of family='binomial'"
             )
+
+
+#: The law between the ends.
+BETA = Beta()
+
+
+@dataclass(frozen=True)
+class ZeroOneBeta(Family):
+    """Shares of which some are exactly 0 or 1, and the others are Beta(μφ, (1 − μ)φ).
+
+        P(y = 0) = ψ(1 − ω),    P(y = 1) = ψω,    p(y) = (1 − ψ) Beta(y | μφ, (1 − μ)φ) between them
+
+    Parameters
+    ----------
+    precision : distribution
+        Prior of φ, as of :class:`Beta`.
+    share_of_ends : distribution
+        Prior of ψ: uniform by default.
+    share_of_ones : distribution
+        Prior of ω, the share of ones among these: uniform by default.
+    """
+
+    precision: Any = ROOT_UNIFORM
+    share_of_ends: Any = UNIFORM
+    share_of_ones: Any = UNIFORM
+
+    own = {"precision": np.inf, "share_of_ends": 1.0, "share_of_ones": 1.0}
+    is_log_concave = False
+    is_positive = True
+    link = "logit"
+    half_a_count = 0.5
+
+    def probability(self, eta: Any) -> Any:
+        """μ."""
+        return BETA.probability(eta)
+
+    @staticmethod
+    def _inside(y: Any) -> tuple[Any, Any]:
+        """Whether y is between the ends, and y there."""
+        is_inside = (y > 0) & (y < 1)
+        return is_inside, np.where(is_inside, y, 0.5)
+
+    def log_density(self, eta, y, phi, ends, ones):
+        is_inside, between = self._inside(y)
+        of_which = anp.where(y == 0, anp.log1p(-ones) + 0.0 * y, anp.log(ones) + 0.0 * y)
+        at_ends = anp.log(ends) + of_which
+        of_beta = anp.log1p(-ends) + BETA.log_density(eta, between, phi)
+        return anp.where(is_inside, of_beta, at_ends)
+
+    def summed(self, y, weight):
+        is_inside, _ = self._inside(y)
+        of_beta, n = BETA.summed(y[is_inside], weight[is_inside]), weight[is_inside].sum()
+        n_zeros, n_ones = weight[y == 0].sum(), weight[y == 1].sum()
+
+        def total(eta, phi, ends, ones):
+            psi, omega = ends[:, 0], ones[:, 0]
+            at_ends = (n_zeros + n_ones) * np.log(psi) + xlog1py(n_zeros, -omega) + xlogy(n_ones, omega)
+            return of_beta(eta[:, is_inside], phi) + n * np.log1p(-psi) + at_ends
+
+        return total
+
+    def score(self, eta, y, phi, ends, ones):
+        is_inside, between = self._inside(y)
+        return np.where(is_inside, BETA.score(eta, between, phi), 0.0)
+
+    def curvature(self, eta, y, phi, ends, ones):
+        is_inside, between = self._inside(y)
+        return np.where(is_inside, BETA.curvature(eta, between, phi), 0.0)
+
+    def mean(self, eta, phi, ends, ones):
+        return (1 - ends) * expit(eta) + ends * ones
+
+    def variance(self, eta, phi, ends, ones):
+        square = (1 - ends) * (BETA.variance(eta, phi) + expit(eta) ** 2) + ends * ones
+        return square - self.mean(eta, phi, ends, ones) ** 2
+
+    def entropy(self, eta, phi, ends, ones):
+        of_which = entr(ends * ones) + entr(ends * (1 - ones)) + entr(1 - ends)
+        return of_which + (1 - ends) * BETA.entropy(eta, phi)
+
+    def simulate(self, eta, rng, phi, ends, ones):
+        is_end, is_one = rng.random(np.shape(eta)) < ends, rng.random(np.shape(eta)) < ones
+        return np.where(is_end, np.where(is_one, 1.0, 0.0), BETA.simulate(eta, rng, phi))
+
+    def refuse(self, y):
+        if np.any((y < 0) | (y > 1)):
+            raise ValueError(f"y must be shares from 0 to 1, but has {y[(y < 0) | (y > 1)][0]:g}")

@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..effects import Coding, RelativeLayout, divisors, fixed_effects, group_effects, to_levels
+from ..effects import (
+    PREDICTED,
+    Coding,
+    RelativeLayout,
+    divisors,
+    fixed_effects,
+    group_effects,
+    other_effects,
+    to_levels,
+)
 from ..history import Rows
 from ._units import Fold, Units
 
@@ -48,7 +57,7 @@ class CodedUnits(NamedTuple):
 
     def restored_rows(self, rows: Rows) -> Rows:
         """Columns of numbers of rows of the model in the data's units."""
-        X = self.units.restored_X(rows.X[:, : len(self.scale)])
+        X = self.units.restored_X(self.coding.numbers(rows.X))
         return replace(rows, X=X, y=None if rows.y is None else self.restored_y(rows.y))
 
     def restored_y(self, y: np.ndarray) -> np.ndarray:
@@ -60,7 +69,9 @@ class CodedUnits(NamedTuple):
         The intercept, or thresholds, are those where all effects of factors and products are zero, and not
         where their columns have the means of the first rows.
         """
-        out, coding = self.units.restored(named), self.coding
+        coding, at = self.coding, list(self.coding.linear)
+        lines = self.units._replace(center=self.units.center[at], scale=self.units.scale[at])
+        out = lines.restored(named)
         effects, stds, matrices = group_effects(coding)
         if "effects" in named:
             named = named | {"effects": to_levels(coding, named["effects"], matrices)}
@@ -71,6 +82,13 @@ class CodedUnits(NamedTuple):
             contrasts = self.y_scale * coding.ratios * named["fixed_effects"]
             at_means += contrasts @ np.concatenate(list(coding.means.values()))
             named = named | {"fixed_effects": contrasts @ of_contrasts / self.y_scale}
+        if (other := coding.other) is not None:
+            label = next(name for name in PREDICTED if name in named)
+            found = [named[label][:, : len(other.linear)]]
+            if len(other.ratios):
+                contrasts = named[label][:, len(other.linear) :] * other.ratios
+                found.append(contrasts @ fixed_effects(other)[1])
+            out[label] = np.hstack(found) / divisors(coding, other_effects(coding), self.scale)
         for term, mean in coding.step_means.items():
             of_term = [effect.term == term for effect in effects]
             at_means += self.y_scale * named["effects"][:, of_term] @ mean

@@ -69,6 +69,7 @@ class Units(NamedTuple):
     kind: str = "inputs"  #: what y is: units of one kind do not fit another
     columns: tuple[int, ...] | None = None  #: numbers of the columns in X
     response: Any = None  #: g where the model is one of g(y), with ``made``, ``restored`` and ``log_slope``
+    names: tuple[str, ...] | None = None  #: of the columns, where they have any
 
     # -- taken from rows ------------------------------------------------------------------------
 
@@ -151,8 +152,8 @@ class Units(NamedTuple):
         """Columns that have not varied, (p,)."""
         return np.zeros(len(self.scale), dtype=bool) if self.spread is None else self.spread == 0
 
-    def selected(self, columns: Sequence[int], kind: str) -> "Units":
-        """These of some columns, for an estimator of one kind of y.
+    def selected(self, columns: Sequence[int], kind: str, names: tuple[str, ...] | None = None) -> "Units":
+        """These of some columns, for an estimator of one kind of y; by name where both have names.
 
         Raises
         ------
@@ -161,16 +162,20 @@ class Units(NamedTuple):
         """
         if kind != self.kind:
             raise ValueError(f"units= are those of a model of {self.kind}, and this is a model of {kind}")
-        known = tuple(range(len(self.scale))) if self.columns is None else self.columns
-        if missing := [j for j in columns if j not in known]:
+        by_name = names is not None and self.names is not None
+        asked: Sequence = names if by_name else columns  # type: ignore[assignment]
+        known: Sequence = tuple(range(len(self.scale))) if self.columns is None else self.columns
+        known = self.names if by_name else known  # type: ignore[assignment]
+        if missing := [one for one in asked if one not in known]:
             raise ValueError(f"units= are of the columns {list(known)}, and not of {missing[:5]}")
-        at = [known.index(j) for j in columns]
+        at = [known.index(one) for one in asked]
         spread = None if self.spread is None else self.spread[at]
         return self._replace(
             center=self.center[at],
             scale=self.scale[at],
             spread=spread,
             columns=tuple(int(j) for j in columns),
+            names=names,
         )
 
     # -- there and back -------------------------------------------------------------------------

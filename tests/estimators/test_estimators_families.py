@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.special import expit, gammaln, logit, logsumexp, ndtr
+from scipy.special import betaln, expit, gammaln, logit, logsumexp, ndtr
 from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import estimator_checks
@@ -43,6 +43,8 @@ Y |= {
     "zero_inflated_negative_binomial": MORE.poisson(3 * MEAN * MORE.gamma(2.0, 0.5, 25))
     * (MORE.random(25) > 0.3).astype(float),
     "hurdle_poisson": (1.0 + MORE.poisson(MEAN)) * (MORE.random(25) > 0.3),
+    "hurdle_negative_binomial": (1.0 + MORE.poisson(MEAN * MORE.gamma(2.0, 0.5, 25)))
+    * (MORE.random(25) > 0.3),
     "beta": MORE.beta(3 * expit(0.8 * x), 3 * expit(-0.8 * x)),
     "weibull": MEAN * MORE.exponential(size=25) ** 0.6,
     "lognormal": MEAN * np.exp(0.6 * MORE.standard_normal(25)),
@@ -86,6 +88,13 @@ LAWS = {
         np.log(p),
         np.log1p(-p) + stats.poisson.logpmf(y, np.exp(eta)) - np.log(-np.expm1(-np.exp(eta))),
     ),
+    "hurdle_negative_binomial": lambda y, eta, a, p: np.where(
+        y == 0,
+        np.log(p),
+        np.log1p(-p)
+        + stats.nbinom.logpmf(y, 1 / a, 1 / (1 + a * np.exp(eta)))
+        - stats.nbinom.logsf(0, 1 / a, 1 / (1 + a * np.exp(eta))),
+    ),
     "beta": lambda y, eta, phi: stats.beta.logpdf(y, phi * expit(eta), phi * expit(-eta)),
     "weibull": of_times(lambda eta, s: stats.weibull_min(1 / s, scale=np.exp(eta))),
     "lognormal": of_times(lambda eta, s: stats.lognorm(s, scale=np.exp(eta))),
@@ -101,6 +110,7 @@ PRIORS = {
     "zero_inflated_poisson": [np.zeros_like],
     "zero_inflated_negative_binomial": [stats.expon().logpdf, np.zeros_like],
     "hurdle_poisson": [np.zeros_like],
+    "hurdle_negative_binomial": [stats.expon().logpdf, np.zeros_like],
     "beta": [stats.lomax(0.5).logpdf],
     "weibull": [lambda s: np.log(2) + HALF_T(s)],
     "lognormal": [lambda s: np.log(2) + HALF_T(s)],
@@ -108,7 +118,13 @@ PRIORS = {
     "ordinal": [lambda above: np.log(2 * above), np.zeros_like],  # p₀ ~ Beta(1, 2), p₁ uniform in the rest
 }
 #: Own parameters that are probabilities, whose logarithms end at 0.
-SHARES = {"zero_inflated_poisson", "hurdle_poisson", "zero_inflated_negative_binomial", "ordinal"}
+SHARES = {
+    "zero_inflated_poisson",
+    "hurdle_poisson",
+    "zero_inflated_negative_binomial",
+    "hurdle_negative_binomial",
+    "ordinal",
+}
 
 
 def by_quadrature(family, size=None):
@@ -389,3 +405,26 @@ def test_a_stream_of_censored_times_is_told_of_every_event(rng):
     assert model.log_evidence_ == before
     model.partial_fit(x, times, event=1.0)
     assert model.fit(x, times).n_samples_seen_ == 40
+
+
+def test_shares_of_exactly_zero_and_one_have_an_evidence_of_their_own():
+    """That of the beta of all others, times the masses of ends and of ones, uniform priors integrated."""
+    rng = np.random.default_rng(41)
+    X = rng.standard_normal((60, 1))
+    y = rng.beta(3 * expit(X[:, 0]), 2.0)
+    which = rng.choice(3, 60, p=[0.2, 0.1, 0.7])
+    y[which == 0], y[which == 1] = 0.0, 1.0
+    n_zeros, n_ones, inside = np.sum(y == 0), np.sum(y == 1), (y > 0) & (y < 1)
+    whole, beta = (
+        BayesianGLM(family, standardize=False, random_state=0).fit(X[rows], y[rows])
+        for family, rows in (("zero_one_beta", y >= 0), ("beta", inside))
+    )
+    of_ends = betaln(n_zeros + n_ones + 1, inside.sum() + 1) + betaln(n_ones + 1, n_zeros + 1)
+    error = 4 * np.hypot(whole.log_evidence_std_, beta.log_evidence_std_) + 1e-3
+    assert abs(whole.log_evidence_ - beta.log_evidence_ - of_ends) < error
+    draws = whole.sample_y(X, 500, random_state=0)
+    assert abs(np.mean(draws == 0) - (n_zeros + 1) / 63) < 0.03 and np.all((draws >= 0) & (draws <= 1))
+    with pytest.raises(ValueError, match="zero_one_beta"):
+        BayesianGLM("beta").fit(X, y)
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        BayesianGLM("zero_one_beta").fit(X, 2 * y)

@@ -17,6 +17,7 @@ from sgevidence.models import (
     Gaussian,
     GLMModel,
     HalfStudentT,
+    HurdleNegativeBinomial,
     HurdlePoisson,
     LogLogistic,
     LogNormal,
@@ -29,6 +30,7 @@ from sgevidence.models import (
     Weibull,
     ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
+    ZeroOneBeta,
     from_normal,
     value_and_grad,
 )
@@ -52,11 +54,28 @@ def inflated(law, share):
     return OnCounts(lambda y: np.log(share * (y == 0) + (1 - share) * law.pmf(y)))
 
 
-def hurdle(eta, share):
-    law = stats.poisson(np.exp(eta))
+def hurdle(law, share):
     return OnCounts(
         lambda y: np.where(y == 0, np.log(share), np.log1p(-share) + law.logpmf(y) - law.logsf(0))
     )
+
+
+class ZeroOne:
+    """A beta, and masses at its ends."""
+
+    def __init__(self, eta, phi, ends, ones):
+        self.law, self.masses = beta(eta, phi), np.array([1 - ends, ends * (1 - ones), ends * ones])
+
+    def logpdf(self, y):
+        inside = np.log(self.masses[0]) + self.law.logpdf(y)
+        return np.select([y == 0, y == 1], np.log(self.masses[1:])[:, None] + 0 * y, inside)
+
+    def stats(self):
+        mean, square = (self.masses @ [self.law.moment(k), 0, 1] for k in (1, 2))
+        return mean, square - mean**2
+
+    def entropy(self):
+        return self.masses[0] * self.law.entropy() - self.masses @ np.log(self.masses)
 
 
 def levels(eta, *c):
@@ -122,8 +141,15 @@ LAWS = {
         COUNTS,
         lambda eta, a, p: inflated(negative_binomial(eta, a), p),
     ),
-    "hurdle": (HurdlePoisson(), (0.3,), COUNTS, hurdle),
+    "hurdle": (HurdlePoisson(), (0.3,), COUNTS, lambda eta, p: hurdle(stats.poisson(np.exp(eta)), p)),
+    "hurdle_nb": (
+        HurdleNegativeBinomial(),
+        (0.7, 0.3),
+        COUNTS,
+        lambda eta, a, p: hurdle(negative_binomial(eta, a), p),
+    ),
     "beta": (Beta(), (7.5,), np.array([0.003, 0.2, 0.5, 0.98]), beta),
+    "zero_one_beta": (ZeroOneBeta(), (7.5, 0.3, 0.2), np.array([0.0, 0.003, 0.2, 0.98, 1.0]), ZeroOne),
     "ordinal": (Ordinal(n_levels=4), (-1.2, 0.1, 2.5), np.arange(4.0), levels),
     "weibull": (Weibull(), (0.6,), COUNTS[1:], weibull),
     "exponential": (ExponentialTimes(), (), COUNTS[1:], weibull),
@@ -270,6 +296,8 @@ EXTREME = {  # y, η, and what log p is near
     "zero_inflated": [(0.0, 1e3, np.log(0.3)), (0.0, -1e3, 0.0), (5.0, 1e3, -np.inf)],
     "zero_inflated_nb": [(0.0, -1e3, 0.0), (1e12, 1e3, None)],
     "hurdle": [(0.0, 1e3, np.log(0.3)), (0.0, -1e3, np.log(0.3)), (1.0, -1e3, np.log(0.7))],
+    "hurdle_nb": [(0.0, 1e3, np.log(0.3)), (0.0, -1e3, np.log(0.3)), (1.0, -1e3, np.log(0.7))],
+    "zero_one_beta": [(0.0, 1e3, np.log(0.24)), (1.0, -1e3, np.log(0.06))],
     "beta": [(1e-300, 0.0, None), (0.5, 30.0, None)],
     "ordinal": [(0.0, -1e3, 0.0), (3.0, -1e3, -1002.5), (1.0, 1e3, None)],
     "weibull": [(1e-300, 0.0, None), (1e100, 300.0, None), (1.0, 1e3, None)],
@@ -329,3 +357,10 @@ def test_priors_that_are_none(prior, error, words):
         Bernoulli(link="log")
     with pytest.raises(ValueError, match=r"values in \(0, 1\)"):
         ZeroInflatedPoisson(share_of_zeros=stats.expon())
+
+
+def test_sums_of_shares_beyond_the_precision_of_a_difference():
+    y, w, eta = np.array([0.0, 0.3, 1.0]), np.array([1.0, 2.0, 0.5]), np.full((1, 3), 0.2)
+    own = [np.array([[value]]) for value in (1e7, 0.3, 0.2)]
+    expected = ZeroOneBeta().log_density(eta, y, *own) @ w
+    np.testing.assert_allclose(ZeroOneBeta().summed(y, w)(eta, *own), expected)
