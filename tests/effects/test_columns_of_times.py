@@ -72,7 +72,8 @@ def test_formulas_within_one_of_times_have_its_events(frame):
     search = EvidenceSearch(BayesianGLM("weibull", random_state=0), {"formula": formulas}).fit(frame)
     best = search.best_params_["formula"]
     assert best == "Surv(start, time, dead) ~ x"
-    assert search.best_score_ == fitted(frame, "time ~ x", event="dead", entry="start").log_evidence_
+    one = fitted(frame, "time ~ x", event="dead", entry="start")
+    assert search.best_score_ == pytest.approx(one.log_evidence_, abs=0.03)  # the search's tolerance
 
 
 @pytest.mark.parametrize(
