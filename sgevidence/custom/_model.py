@@ -209,6 +209,12 @@ class CustomModel(Model):
         """Rows at which :meth:`check` tries the functions."""
         return min(len(rows), MAX_NAN_CHECKED_ROWS)
 
+    is_surveyed = True
+
+    @property
+    def n_affordable(self) -> float:  # type: ignore[override]
+        return self.failures.max_likelihoods - self.failures.n_likelihoods
+
     @property
     def has_normal_coordinates(self) -> bool:  # type: ignore[override]
         """The coordinates are standard normals, whose density and draws are ours."""

@@ -99,6 +99,12 @@ class Model(ABC):
     #: Whether the prior of its coordinates is a standard normal.
     has_normal_coordinates: bool = False
 
+    #: Whether nothing is known of its posterior, of which its prior then says where to look for modes.
+    is_surveyed: bool = False
+
+    #: Evaluations of the likelihood that its author may still afford.
+    n_affordable: float = np.inf
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""
