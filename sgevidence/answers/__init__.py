@@ -11,6 +11,7 @@ from ._log_concave import log_concave_answer, log_joint_of_many
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
 from ._paired_draws import MIN_DEGREES, TOLERANCE_NATS, TMixture, paired_draws
 from ._proposals import Answers, proposal
+from ._surveyed import is_short
 
 __all__ = [
     "Answer",
@@ -42,4 +43,5 @@ __all__ = [
     "nested_laplace_answer",
     "Answers",
     "proposal",
+    "is_short",
 ]

@@ -129,7 +129,7 @@ def adapted_draws(
     rng: np.random.Generator,
     tolerance: float = TOLERANCE_NATS,
     missed: Callable[[PairedDraws, TMixture], list[TDensity]] = nothing_missed,
-    rounds: Sequence[tuple[int, int, int, float, float, float]] = (),
+    rounds: Sequence[tuple] = (),
 ) -> Adapted | None:
     """Pairs around (mode, precision) each, and of mixtures fitted to the draws while these do not suffice.
 

@@ -32,4 +32,4 @@ def proposal(model: Model, tolerance: float = TOLERANCE_NATS) -> Answers | None:
         return partial(one_mode_answer, tolerance=tolerance)
     if model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS:
         return cubature_answer
-    return partial(surveyed_answer, tolerance=tolerance) if model.is_surveyed else None
+    return partial(surveyed_answer, tolerance=tolerance) if model.n_surveyed else None

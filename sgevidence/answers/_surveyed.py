@@ -1,8 +1,8 @@
-r"""The evidence of a posterior of which nothing is known: a survey of its prior, climbs, and t densities at modes.
+r"""The evidence of a posterior of which nothing is known: its prior is surveyed, climbed from, and weighed.
 
 1. The prior is surveyed by draws that cover it evenly.
 2. Half of the climbs start at draws that are more likely than their neighbours, half at any.  They are
-   doubled while modes turn up that one climb alone has met.
+   doubled while modes turn up that one climb alone has met.  What the best modes hide is climbed to, too.
 3. Draws of a mixture q of t densities at the modes are weighed, and q is fitted to them
    (``_paired_draws.py``).  Where weights have a long tail, chains are bridged to q
    (``_cross_fitted_bridge.py``).
@@ -34,17 +34,15 @@ from ..history import Rows
 from ..kernels import Coordinates
 from ..models import Model
 from ..particles import Weights, log_sum_exp
-from ..targets import Likelihood, Target, climb_together, peaks
+from ..targets import Likelihood, Target, climb_together, likelier, outstanding, peaks
 from ._answer import Answer, Declined
 from ._importance import MAX_PARETO_K, TDensity
 from ._paired_draws import FITTED_DEGREES, TOLERANCE_NATS, PairedDraws, TMixture, adapted_draws
 
-#: Draws of the survey, 2^k: at most, and at least; 512 lose modes in two of five hard cases in silence.
-MAX_SURVEY_BITS, MIN_SURVEY_BITS = 14, 10
 #: Values of the density, of one row each, beyond which annealing a part of the rows at a time costs less.
 MAX_SURVEYED_VALUES = 5e7
-#: Draws of the survey for each of the first climbs, and how many times as many climbs there may be.
-DRAWS_PER_CLIMB, MORE_CLIMBS = 256, 4
+#: Draws of the survey for each of the first climbs, these at most, and how many times as many there may be.
+DRAWS_PER_CLIMB, MAX_FIRST_CLIMBS, MORE_CLIMBS = 256, 64, 4
 #: Draws of the survey, the best, among which those that are likelier than their neighbours are sought.
 N_BEST = 2048
 #: Part of the survey that must be possible, distinct, and of the climbs that may end at a wall.
@@ -55,19 +53,21 @@ SAME_TOP_SQUARED, SAME_TOP_NATS = 0.25, (0.5, 0.1)
 NEGLIGIBLE_TOP_NATS, RIVAL_NATS, ALIKE_NATS = 12.0, 5.0, 0.1
 #: Part of the climbs to the best mode that climbs to modes met once may be, to be content and to answer.
 CONTENT_UNSEEN, MAX_UNSEEN = 0.25, 0.5
-#: Modes that are given a t at most, and the share that all of them have in common.
-MAX_TOPS, MIN_TOP_SHARE = 24, 0.1
+#: Modes that are given a t at most, and the share that all of them have in common; modes around which what
+#: they hide is sought.
+MAX_TOPS, MIN_TOP_SHARE, MAX_PROBED = 24, 0.1, 2
 #: Precision of a mode at least, in widths of the prior: no t is wider than three of them.
 MIN_TOP_PRECISION = 0.1
 #: Part of all weight that a point held against q may have, and effective draws of an answer.
 MAX_POINT_SHARE, MIN_EFFECTIVE_DRAWS = 0.1, 400.0
-#: Rounds of draws, as ROUNDS of ``_paired_draws.py``: two at least, which look for what climbs have missed.
+#: Rounds of draws, as ROUNDS of ``_paired_draws.py``, but with draws of the survey for each pair in the place
+#: of pairs.  There are two at least, which look for what climbs have missed.
 SURVEYED_ROUNDS = (
-    (2048, 0, 0, 0.0, 0.0, 0.003),
-    (2048, 0, 0, 0.015, 0.3, 0.003),
-    (2048, 80, 2, 0.02, 0.5, 0.008),
-    (2048, 80, 2, 0.03, 0.5, 0.008),
-    (2048, 80, 0, 0.05, MAX_PARETO_K, 0.008),
+    (10, 0, 0, 0.0, 0.0, 0.003),
+    (10, 0, 0, 0.015, 0.3, 0.003),
+    (10, 40, 2, 0.02, 0.5, 0.008),
+    (10, 40, 2, 0.03, 0.5, 0.008),
+    (10, 40, 0, 0.05, MAX_PARETO_K, 0.008),
 )
 
 
@@ -111,17 +111,18 @@ class Tops:
         self.tops: list[Top] = []
         self.n_climbs, self.n_walls, self.ways = 0, 0, Points(np.empty((0, len(widths))), np.empty(0))
 
-    def climb(self, starts: np.ndarray, counts: int = 1) -> None:
-        """From each of the starts (K, d) to a mode, which is met so many times by it."""
+    def climb(self, starts: np.ndarray, counts: bool = False) -> None:
+        """From each of the starts (K, d) to a mode.  Climbs from draws of the survey are counted."""
         ends = climb_together(self.target, starts, self.widths)
-        self.n_climbs, self.n_walls = self.n_climbs + len(starts), self.n_walls + int(ends.is_wall.sum())
+        if counts:
+            self.n_climbs, self.n_walls = self.n_climbs + len(starts), self.n_walls + int(ends.is_wall.sum())
         self.ways = Points(*map(np.concatenate, zip(self.ways, (ends.path, ends.path_value))))
         for theta, value in zip(ends.theta[order := np.argsort(-ends.value)], ends.value[order]):
             if not np.isfinite(value):
                 continue
             known = next((k for k, top in enumerate(self.tops) if top.has(theta, value)), None)
             if known is None:
-                self.tops.append(Top(theta, float(value), self._precision(theta), counts))
+                self.tops.append(Top(theta, float(value), self._precision(theta), 2 - counts))
             else:
                 self.tops[known] = self.tops[known]._replace(n_met=self.tops[known].n_met + counts)
 
@@ -166,8 +167,8 @@ def surveyed_answer(
     model: Model, rows: Rows, rng: np.random.Generator, size: int, tolerance: float = TOLERANCE_NATS
 ) -> Answer | Declined:
     """Evidence and ``size`` draws of the posterior, or why a survey does not answer."""
-    n_draws = survey_size(model.n_affordable)
-    if n_draws * len(rows) > MAX_SURVEYED_VALUES:
+    n_draws = model.n_surveyed
+    if not is_short(model, rows):
         return Declined("rows are many for a survey of the prior")
     target = Target(model, Likelihood(rows))
     survey = surveyed(target, n_draws, rng)
@@ -179,24 +180,26 @@ def surveyed_answer(
         return Declined("the density is flat, or has steps")
     survey = Points(survey.theta[possible], survey.log_f[possible])
     tops = Tops(target, np.std(survey.theta, axis=0))
-    first = max(n_draws // DRAWS_PER_CLIMB, 8) // 2
+    first = int(np.clip(n_draws // DRAWS_PER_CLIMB, 8, MAX_FIRST_CLIMBS)) // 2
     best = np.argsort(-survey.log_f)[:N_BEST]
     high = best[peaks(survey.theta[best], survey.log_f[best], len(best))]
     order = np.r_[high, np.setdiff1d(best, high, assume_unique=True)]
     any_of = rng.permutation(len(survey.log_f))
     done, until = 0, first
     while done < until <= first * MORE_CLIMBS:
-        tops.climb(survey.theta[np.r_[order[done:until], any_of[done:until]]])
+        tops.climb(survey.theta[np.r_[order[done:until], any_of[done:until]]], counts=True)
         done, until = until, until * (2 if tops.doubt(content=True) else 1)
+    for top in tops.counted[:MAX_PROBED]:
+        with np.errstate(all="ignore"):
+            tops.climb(np.array([likelier(model, rows, top.a), *outstanding(target, top.a, top.P, rng)]))
     if doubt := tops.doubt():
         return Declined(doubt, tops.places)
     return _from_tops(tops, survey, rng, size, tolerance)
 
 
-def survey_size(n_affordable: float) -> int:
-    """Draws of the survey of a model whose density may be evaluated so many times: half of them."""
-    bits = np.floor(np.log2(max(n_affordable / 2, 1.0))) if np.isfinite(n_affordable) else MAX_SURVEY_BITS
-    return int(2 ** np.clip(bits, MIN_SURVEY_BITS, MAX_SURVEY_BITS))
+def is_short(model: Model, rows: Rows) -> bool:
+    """Whether so few rows are there that a survey costs less than annealing."""
+    return model.n_surveyed * len(rows) <= MAX_SURVEYED_VALUES
 
 
 def surveyed(target: Target, n: int, rng: np.random.Generator) -> Points:
@@ -226,7 +229,7 @@ def _from_tops(
         """Modes to which the likeliest and the heaviest draw lead, and a t where q is too thin."""
         n_known = len(tops.tops)
         log_f = draws.log_w + log_sum_exp(draws.each, axis=0)
-        tops.climb(draws.theta[[np.argmax(log_f), np.argmax(draws.log_w)]], counts=2)
+        tops.climb(draws.theta[[np.argmax(log_f), np.argmax(draws.log_w)]])
         lacks = [top.density for top in tops.tops[n_known:]]
         known = Points(*map(np.concatenate, zip(survey, tops.ways)))
         log_w = known.log_f - q.log_density(known.theta)
@@ -237,9 +240,9 @@ def _from_tops(
             lacks.append(TDensity(known.theta[i], Coordinates(np.diag(width * tops.widths)), FITTED_DEGREES))
         return lacks
 
-    found = adapted_draws(
-        target.value, modes, shares / shares.sum(), size, rng, tolerance, missed, SURVEYED_ROUNDS
-    )
+    most = min(len(survey.log_f), DRAWS_PER_CLIMB * MAX_FIRST_CLIMBS)
+    rounds = [(most // per_pair, *rest) for per_pair, *rest in SURVEYED_ROUNDS]
+    found = adapted_draws(target.value, modes, shares / shares.sum(), 0, rng, tolerance, missed, rounds)
     if found is None:
         return Declined("no draw of t densities at the modes is possible")
     n_values += len(tops.ways.log_f) + found.n_draws

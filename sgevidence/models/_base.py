@@ -99,11 +99,8 @@ class Model(ABC):
     #: Whether the prior of its coordinates is a standard normal.
     has_normal_coordinates: bool = False
 
-    #: Whether nothing is known of its posterior, of which its prior then says where to look for modes.
-    is_surveyed: bool = False
-
-    #: Evaluations of the likelihood that its author may still afford.
-    n_affordable: float = np.inf
+    #: Draws of its prior among which modes are sought, where nothing is known of them; 0: no such model.
+    n_surveyed: int = 0
 
     @property
     def slots(self) -> np.ndarray | None:

@@ -1,5 +1,6 @@
 """Targets that a cloud follows: tempered posteriors, modes, widths, and the knowledge in a sample of rows."""
 
+from ._hidden import likelier, outstanding
 from ._lockstep import Climbed, climb_together, peaks
 from ._newton import (
     STRAY_SQUARED,
@@ -16,6 +17,8 @@ from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, row
 from ._target import Likelihood, Target, curvature_coordinates, of_history, sampled
 
 __all__ = [
+    "likelier",
+    "outstanding",
     "Climbed",
     "climb_together",
     "peaks",
