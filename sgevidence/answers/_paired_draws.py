@@ -117,7 +117,7 @@ class Adapted(NamedTuple):
 
 
 def nothing_missed(draws: PairedDraws, q: TMixture) -> list[TDensity]:
-    """Of a posterior whose modes are known."""
+    """No parts: the modes of the posterior are known."""
     return []
 
 

@@ -44,7 +44,7 @@ MAX_SURVEYED_VALUES = 5e7
 #: Draws of the survey for each of the first climbs, these at most, and how many times as many there may be.
 DRAWS_PER_CLIMB, MAX_FIRST_CLIMBS, MORE_CLIMBS = 256, 64, 4
 #: Draws of the survey, the best, among which those that are likelier than their neighbours are sought.
-N_BEST = 2048
+N_BEST_DRAWS = 2048
 #: Part of the survey that must be possible, distinct, and of the climbs that may end at a wall.
 MIN_POSSIBLE, MIN_DISTINCT, MAX_WALLS = 0.98, 0.95, 0.05
 #: Squared distance in widths per parameter, and nats (and more per parameter) within which two ends are one.
@@ -59,7 +59,7 @@ MAX_TOPS, MIN_TOP_SHARE, MAX_PROBED = 24, 0.1, 2
 #: Precision of a mode at least, in widths of the prior: no t is wider than three of them.
 MIN_TOP_PRECISION = 0.1
 #: Part of all weight that a point held against q may have, and effective draws of an answer.
-MAX_POINT_SHARE, MIN_EFFECTIVE_DRAWS = 0.1, 400.0
+MAX_POINT_SHARE, MIN_EFFECTIVE_SURVEYED = 0.1, 400.0
 #: Rounds of draws, as ROUNDS of ``_paired_draws.py``, but with draws of the survey for each pair in the place
 #: of pairs.  There are two at least, which look for what climbs have missed.
 SURVEYED_ROUNDS = (
@@ -135,7 +135,7 @@ class Tops:
 
     @property
     def counted(self) -> list[Top]:
-        """Those that count, the heaviest first."""
+        """Modes that count, the heaviest first."""
         found = sorted(self.tops, key=lambda top: -top.mass)
         return [top for top in found if top.mass > found[0].mass - NEGLIGIBLE_TOP_NATS]
 
@@ -181,7 +181,7 @@ def surveyed_answer(
     survey = Points(survey.theta[possible], survey.log_f[possible])
     tops = Tops(target, np.std(survey.theta, axis=0))
     first = int(np.clip(n_draws // DRAWS_PER_CLIMB, 8, MAX_FIRST_CLIMBS)) // 2
-    best = np.argsort(-survey.log_f)[:N_BEST]
+    best = np.argsort(-survey.log_f)[:N_BEST_DRAWS]
     high = best[peaks(survey.theta[best], survey.log_f[best], len(best))]
     order = np.r_[high, np.setdiff1d(best, high, assume_unique=True)]
     any_of = rng.permutation(len(survey.log_f))
@@ -226,14 +226,12 @@ def _from_tops(
     n_rows, n_values = len(target.likelihood.rows), len(survey.log_f)
 
     def missed(draws: PairedDraws, q: TMixture) -> list[TDensity]:
-        """Modes to which the likeliest and the heaviest draw lead, and a t where q is too thin."""
-        n_known = len(tops.tops)
-        log_f = draws.log_w + log_sum_exp(draws.each, axis=0)
-        tops.climb(draws.theta[[np.argmax(log_f), np.argmax(draws.log_w)]])
-        lacks = [top.density for top in tops.tops[n_known:]]
-        known = Points(*map(np.concatenate, zip(survey, tops.ways)))
-        log_w = known.log_f - q.log_density(known.theta)
+        """Modes to which outstanding points lead, and a t at a known point where q is too thin."""
+        known, n_known = Points(*map(np.concatenate, zip(survey, tops.ways))), len(tops.tops)
+        log_f, log_w = draws.log_w + log_sum_exp(draws.each, axis=0), known.log_f - q.log_density(known.theta)
         i = int(np.argmax(log_w))
+        tops.climb(np.array([*draws.theta[[np.argmax(log_f), np.argmax(draws.log_w)]], known.theta[i]]))
+        lacks = [top.density for top in tops.tops[n_known:]]
         if log_w[i] > max(draws.log_w.max(), log_sum_exp(draws.log_w, axis=0) + np.log(MAX_POINT_SHARE)):
             away = (np.array([part.m for part in q.parts]) - known.theta[i]) / tops.widths
             width = max(float(np.sum(away**2, axis=1).min()) / away.shape[1], 1e-12) ** 0.5
@@ -247,7 +245,7 @@ def _from_tops(
         return Declined("no draw of t densities at the modes is possible")
     n_values += len(tops.ways.log_f) + found.n_draws
     ess = found.draws.weights.ess
-    if not (found.suffices and ess > MIN_EFFECTIVE_DRAWS):
+    if not (found.suffices and ess > MIN_EFFECTIVE_SURVEYED):
         words = f"{ess:.0f} draws of t densities at {len(tops.tops)} modes are effective"
         return Declined(words, tops.places)
     answer = found.answer(found.draws.std, n_rows, size, rng)

@@ -133,7 +133,7 @@ def _of_looks(records: list[ChunkRecord]) -> list[Condition]:
         (
             disagreement != 0.0,
             abs(disagreement),
-            "a bridge from the particles to a density fitted to them gives a log evidence that is "
+            "a density that is Gaussian given some of the parameters gives a log evidence that is "
             f"{abs(disagreement):.2f} nats {'higher' if disagreement > 0 else 'lower'}, more than four "
             "standard errors: annealing has lost its way, or the posterior has tails or modes between which "
             "particles do not move",

@@ -1,7 +1,6 @@
 """Targets that a cloud follows: tempered posteriors, modes, widths, and the knowledge in a sample of rows."""
 
-from ._hidden import likelier, outstanding
-from ._lockstep import Climbed, climb_together, peaks
+from ._lockstep import Climbed, climb_together, likelier, outstanding, peaks
 from ._newton import (
     STRAY_SQUARED,
     Differentiable,

@@ -51,9 +51,9 @@ class Proposal(BaseEstimator):
     by a bridge, to hundredths of a nat; where it is too far from the posterior they are annealed, and
     ``verbose=True`` says why.  The evidence of
     a mixture of several components comes from strata of the components in use, as by
-    :class:`MixtureEvidence`.  Models of one to three parameters with priors by name answer by cubature, from
-    10³ to 3·10⁴ values.  Other models are annealed, and while all rows are at hand the answer is sharpened:
-    the two halves of the cloud are each bridged to a Student t density that is fitted to the other half.
+    :class:`MixtureEvidence`.  Own models answer by cubature where one to three parameters have priors by
+    name, from 10³ to 3·10⁴ values, and else by draws of t densities at modes that a survey of the prior leads to,
+    from 2·10⁴ to 4·10⁴.  Other models are annealed.
 
     Parameters
     ----------
