@@ -52,8 +52,8 @@ class Proposal(BaseEstimator):
     ``verbose=True`` says why.  The evidence of
     a mixture of several components comes from strata of the components in use, as by
     :class:`MixtureEvidence`.  Own models answer by cubature where one to three parameters have priors by
-    name, from 10³ to 3·10⁴ values, and else by draws of t densities at modes that a survey of the prior leads to,
-    from 2·10⁴ to 4·10⁴.  Other models are annealed.
+    name, from 10³ to 3·10⁴ values, and else by draws of t densities at modes that a survey of the prior
+    leads to, from 2·10⁴ to 4·10⁴.  Other models are annealed.
 
     Parameters
     ----------
