@@ -24,6 +24,7 @@ I. J. Good (1953), The population frequencies of species and the estimation of p
 Biometrika 40, 237.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -210,9 +211,15 @@ def surveyed(target: Target, n: int, rng: np.random.Generator) -> Points:
         theta = ndtri(np.clip(u, 1e-16, 1 - 1e-16))
     else:
         theta = model.sample_prior(rng, n)
-    with np.errstate(all="ignore"):
-        log_f = target.value(theta)
+    log_f = values(target, theta)
     return Points(theta, np.where(np.isnan(log_f), -np.inf, log_f))
+
+
+def values(target: Target, theta: np.ndarray) -> np.ndarray:
+    """Log joint density, (M,), of few enough points at a time for all rows to be one block: each counts once."""
+    size = max(target.model.evaluation.block_elements // max(len(target.likelihood.rows), 1), 100)
+    with np.errstate(all="ignore"):
+        return np.concatenate([target.value(theta[i : i + size]) for i in range(0, len(theta), size)])
 
 
 def _from_tops(
@@ -240,7 +247,9 @@ def _from_tops(
 
     most = min(len(survey.log_f), DRAWS_PER_CLIMB * MAX_FIRST_CLIMBS)
     rounds = [(most // per_pair, *rest) for per_pair, *rest in SURVEYED_ROUNDS]
-    found = adapted_draws(target.value, modes, shares / shares.sum(), 0, rng, tolerance, missed, rounds)
+    found = adapted_draws(
+        partial(values, target), modes, shares / shares.sum(), 0, rng, tolerance, missed, rounds
+    )
     if found is None:
         return Declined("no draw of t densities at the modes is possible")
     n_values += len(tops.ways.log_f) + found.n_draws
