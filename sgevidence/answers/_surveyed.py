@@ -216,7 +216,7 @@ def surveyed(target: Target, n: int, rng: np.random.Generator) -> Points:
 
 
 def values(target: Target, theta: np.ndarray) -> np.ndarray:
-    """Log joint density, (M,), of few enough points at a time for all rows to be one block: each counts once."""
+    """Log joint density, (M,), of few points at a time: rows are one block then, and a point counts once."""
     size = max(target.model.evaluation.block_elements // max(len(target.likelihood.rows), 1), 100)
     with np.errstate(all="ignore"):
         return np.concatenate([target.value(theta[i : i + size]) for i in range(0, len(theta), size)])
