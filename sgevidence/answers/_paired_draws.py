@@ -55,10 +55,12 @@ MAX_TAIL = 0.9
 N_FITTED_PARTS = 4
 #: Pairs per control variate, at least: more of them than the pairs carry add more noise than they take.
 MIN_PAIRS_PER_CONTROL = 4
+#: Parts of q from which the plain mean is taken where control variates add to its error.
+MANY_PARTS = 5
 #: Root mean square of a control variate at least, of which the natural size is one.  Of a smaller one, which
 #: cancels in the pairs of one part, the mean is zero by draws of other parts that come once in 10⁵: blown up
 #: to explain ω it took 0.03 nats off at ± 0.004.
-MIN_CONTROL_SIZE = 0.03
+MIN_CONTROL_SIZE = 0.003
 #: Steps of EM that fit a mixture to draws, and its degrees of freedom; share of the t that has the moments of
 #: all draws, and the least of any other.
 N_EM_STEPS, FITTED_DEGREES, SHARE_OF_WHOLE, MIN_PART_SHARE = 12, 5.0, 0.2, 0.05
@@ -184,11 +186,15 @@ def paired_draws(log_joint: LogJoint, q: TMixture, n: int, rng: np.random.Genera
     weight = np.exp(log_w - top)
     controls = [column for k in range(K) for column in _controls(np.exp(log_g[k]), phi[k], n, K)]
     pairs = 0.5 * (weight[:n] + weight[n:])
-    mean, std = controlled_mean(pairs, np.column_stack(controls))
-    plain = float(pairs.std(ddof=1) / n**0.5)
-    if not (mean > 0 and std < plain):  # few draws, and coefficients that take more than there is
-        mean, std = float(pairs.mean()), plain
+    g = np.column_stack(controls)
+    if K > 1:
+        g = g[:, np.sqrt(np.mean(g**2, axis=0)) > MIN_CONTROL_SIZE]
+    mean, std = controlled_mean(pairs, g)
+    if not mean > 0:  # few draws, and coefficients that take more than there is
+        mean, std = weight.mean(), np.inf
     tail = pareto_k(log_w)
+    if K > MANY_PARTS and pairs.std(ddof=1) / n**0.5 < std:  # too many control variates for the pairs
+        mean, std = float(pairs.mean()), float(pairs.std(ddof=1) / n**0.5)
     # one weight beyond the largest is to be expected, by k/(1 − k) of it if the tail is a Pareto's
     k = np.clip(tail, 0.0, MAX_TAIL)
     unseen = weight.max() / weight.sum() * k / (1 - k)
@@ -213,9 +219,8 @@ def _controls(g: np.ndarray, phi: np.ndarray, n: int, K: int) -> list[np.ndarray
 
 def controlled_mean(u: np.ndarray, controls: np.ndarray) -> tuple[float, float]:
     """Mean of u (n,) and its standard error, less what control variates (n, J) of mean zero explain of it."""
-    n, rest, size = len(u), np.empty(len(u)), np.sqrt(np.mean(controls**2, axis=0))
-    enough = size > MIN_CONTROL_SIZE
-    A = np.column_stack([np.ones(n), controls[:, enough] / size[enough]])
+    n, rest = len(u), np.empty(len(u))
+    A = np.column_stack([np.ones(n), controls / np.sqrt(np.mean(controls**2, axis=0) + 1e-300)])
     products, with_u, ridge = A.T @ A, A.T @ u, 1e-9 * n * np.eye(A.shape[1])
     for k in range(N_FITTED_PARTS):
         part, of_part = A[k::N_FITTED_PARTS], u[k::N_FITTED_PARTS]
