@@ -11,6 +11,7 @@ from ._log_concave import Gaussian, log_concave_answer, log_joint_of_many, refin
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
 from ._paired_draws import MIN_DEGREES, MIN_PAIRS_PER_CONTROL, TOLERANCE_NATS, TMixture, paired_draws
 from ._proposals import Answers, proposal
+from ._surveyed import is_short
 
 __all__ = [
     "Answer",
@@ -46,4 +47,5 @@ __all__ = [
     "nested_laplace_answer",
     "Answers",
     "proposal",
+    "is_short",
 ]

@@ -55,6 +55,12 @@ MAX_TAIL = 0.9
 N_FITTED_PARTS = 4
 #: Pairs per control variate, at least: more of them than the pairs carry add more noise than they take.
 MIN_PAIRS_PER_CONTROL = 4
+#: Parts of q from which the plain mean is taken where control variates add to its error.
+MANY_PARTS = 5
+#: Root mean square of a control variate at least, of which the natural size is one.  Of a smaller one, which
+#: cancels in the pairs of one part, the mean is zero by draws of other parts that come once in 10⁵: blown up
+#: to explain ω it took 0.03 nats off at ± 0.004.
+MIN_CONTROL_SIZE = 0.003
 #: Steps of EM that fit a mixture to draws, and its degrees of freedom; share of the t that has the moments of
 #: all draws, and the least of any other.
 N_EM_STEPS, FITTED_DEGREES, SHARE_OF_WHOLE, MIN_PART_SHARE = 12, 5.0, 0.2, 0.05
@@ -67,6 +73,20 @@ class TMixture(NamedTuple):
 
     parts: Sequence[TDensity]
     shares: np.ndarray  #: (K,)
+
+    def each(self, theta: np.ndarray) -> np.ndarray:
+        """Log share and density of each part at θ (M, d), (K, M)."""
+        return np.array([part.log_density(theta) for part in self.parts]) + np.log(self.shares)[:, None]
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        """(M,)."""
+        return log_sum_exp(self.each(theta), axis=0)
+
+    def plus(self, more: Sequence[TDensity]) -> "TMixture":
+        """With more parts, which share a tenth of the draws."""
+        if not more:
+            return self
+        return TMixture([*self.parts, *more], np.r_[0.9 * self.shares, np.full(len(more), 0.1 / len(more))])
 
 
 class PairedDraws(NamedTuple):
@@ -88,6 +108,7 @@ class Adapted(NamedTuple):
     """Draws of the last round."""
 
     draws: PairedDraws
+    q: TMixture  #: of which they are
     suffices: bool  #: whether their evidence has an error bar, and a short one
     n_draws: int  #: of all rounds
 
@@ -97,6 +118,11 @@ class Adapted(NamedTuple):
         return Answer(theta, np.zeros(size), self.draws.log_Z, std, float(self.n_draws * n_rows))
 
 
+def nothing_missed(draws: PairedDraws, q: TMixture) -> list[TDensity]:
+    """No parts: the modes of the posterior are known."""
+    return []
+
+
 def adapted_draws(
     log_joint: LogJoint,
     modes: Sequence[tuple[np.ndarray, np.ndarray]],
@@ -104,31 +130,35 @@ def adapted_draws(
     size: int,
     rng: np.random.Generator,
     tolerance: float = TOLERANCE_NATS,
+    missed: Callable[[PairedDraws, TMixture], list[TDensity]] = nothing_missed,
+    rounds: Sequence[tuple] = (),
 ) -> Adapted | None:
     """Pairs around (mode, precision) each, and of mixtures fitted to the draws while these do not suffice.
 
     Rounds end early by the ``tolerance`` (nats); the last suffices at TOLERANCE_NATS, whatever was wished.
-    ``log_joint`` gives log p(rows, θ) of a cloud.  About ``size`` draws in the first round; None if none of
-    them is possible.  LinAlgError if a precision is not positive definite.
+    ``log_joint`` gives log p(rows, θ) of a cloud; ``missed`` has parts that q lacks, without which no draws
+    suffice.  About ``size`` draws in the first round; None if none of them is possible.  LinAlgError if a
+    precision is not positive definite.
     """
     d, n_draws = len(modes[0][0]), 0
     q = TMixture([TDensity(a, Coordinates.from_precision(P), MIN_DEGREES + d) for a, P in modes], shares)
     found: Adapted | None = None
-    rounds, wish = ROUNDS if len(modes) == 1 else ROUNDS_OF_SEVERAL, tolerance / TOLERANCE_NATS
+    rounds = rounds or (ROUNDS if len(modes) == 1 else ROUNDS_OF_SEVERAL)
+    wish, lacks = tolerance / TOLERANCE_NATS, list[TDensity]()
     for n_pairs, per_parameter, n_new, max_std, max_tail, floor in rounds:
         n = max(n_pairs, per_parameter * d, 0 if found else size // 2)
         if found:
             try:
-                q = fitted_mixture(found.draws, q, n_new, rng)
+                q = fitted_mixture(found.draws, q, n_new, rng).plus(lacks)
             except np.linalg.LinAlgError:
                 return found
         draws = paired_draws(log_joint, q, 2 * (n // 2), rng)
         if draws is None:
             return None
         n_draws += len(draws.theta)
-        draws = draws._replace(std=max(draws.std, floor))
+        draws, lacks = draws._replace(std=max(draws.std, floor)), missed(draws, q)
         max_std *= max(wish, 1.0) if np.isinf(max_tail) else wish
-        found = Adapted(draws, draws.std < max_std and draws.tail < max_tail, n_draws)
+        found = Adapted(draws, q, draws.std < max_std and draws.tail < max_tail and not lacks, n_draws)
         if found.suffices:
             break
     return found
@@ -155,10 +185,16 @@ def paired_draws(log_joint: LogJoint, q: TMixture, n: int, rng: np.random.Genera
     log_g = -0.5 * np.sum(phi**2, axis=2) - 0.5 * d * np.log(2 * np.pi) - log_volumes[:, None] - log_q
     weight = np.exp(log_w - top)
     controls = [column for k in range(K) for column in _controls(np.exp(log_g[k]), phi[k], n, K)]
-    mean, std = controlled_mean(0.5 * (weight[:n] + weight[n:]), np.column_stack(controls))
+    pairs = 0.5 * (weight[:n] + weight[n:])
+    g = np.column_stack(controls)
+    if K > 1:
+        g = g[:, np.sqrt(np.mean(g**2, axis=0)) > MIN_CONTROL_SIZE]
+    mean, std = controlled_mean(pairs, g)
     if not mean > 0:  # few draws, and coefficients that take more than there is
         mean, std = weight.mean(), np.inf
     tail = pareto_k(log_w)
+    if K > MANY_PARTS and pairs.std(ddof=1) / n**0.5 < std:  # too many control variates for the pairs
+        mean, std = float(pairs.mean()), float(pairs.std(ddof=1) / n**0.5)
     # one weight beyond the largest is to be expected, by k/(1 − k) of it if the tail is a Pareto's
     k = np.clip(tail, 0.0, MAX_TAIL)
     unseen = weight.max() / weight.sum() * k / (1 - k)
@@ -211,7 +247,7 @@ def fitted_mixture(draws: PairedDraws, q: TMixture, n_new: int, rng: np.random.G
     fitted += [TDensity(centre, start, FITTED_DEGREES) for centre in centres]
     shares = np.full(len(fitted), 1 / len(fitted))
     for _ in range(N_EM_STEPS):
-        each = np.array([part.log_density(theta) for part in fitted]) + np.log(shares)[:, None]
+        each = TMixture(fitted, shares).each(theta)
         resp = np.exp(each - log_sum_exp(each, axis=0)) * W
         shares = np.maximum(resp.sum(axis=1), MIN_PART_SHARE)
         fitted = [_refitted(theta, part, old) for part, old in zip(resp, fitted)]

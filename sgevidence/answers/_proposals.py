@@ -16,6 +16,7 @@ from ._cubature import MAX_PARAMETERS, cubature_answer
 from ._log_concave import log_concave_answer
 from ._one_mode import one_mode_answer
 from ._paired_draws import TOLERANCE_NATS
+from ._surveyed import surveyed_answer
 
 #: ``(model, rows, rng, size)``: an answer with about ``size`` draws, or why not, None without words.
 Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | Declined | None]
@@ -29,5 +30,6 @@ def proposal(model: Model, tolerance: float = TOLERANCE_NATS) -> Answers | None:
         return partial(log_concave_answer, tolerance=tolerance)
     if model.n_mode_checks:
         return partial(one_mode_answer, tolerance=tolerance)
-    is_small = model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS
-    return cubature_answer if is_small else None
+    if model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS:
+        return cubature_answer
+    return partial(surveyed_answer, tolerance=tolerance) if model.n_surveyed else None

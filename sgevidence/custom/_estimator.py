@@ -95,9 +95,10 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
     max_calls : int or None, default=None
         Most θ at which ``log_likelihood`` may be evaluated in one call of ``fit`` or ``partial_fit``, where
         it is expensive: a :class:`CallLimitError` says what more is to be expected.  Priors of up to three
-        parameters by name take about 1300, 8000 or 22 000, others 10⁵ and more; ``verbose`` prints an
-        estimate of number and time after the first hundred, of which a fit longer than ten minutes warns.
-        None: no limit.
+        parameters by name take about 1300, 8000 or 22 000, others 25 000 to 40 000, most of them for a
+        survey of the prior, which a limit makes smaller: narrow modes are then missed more often.  Annealing,
+        where neither answers, takes 10⁵ and more.  ``verbose`` prints an estimate of number and time after
+        the first hundred, of which a fit longer than ten minutes warns.  None: no limit.
     {parameters of every estimator}
 
     Attributes

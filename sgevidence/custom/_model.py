@@ -23,6 +23,9 @@ from ._user_function import Failures, UserFunction, check_shape, read_only
 
 #: Draws from the prior and rows, evenly spaced, at which :meth:`CustomModel.check` looks for nan.
 CHECKED_DRAWS, MAX_NAN_CHECKED_ROWS = 128, 100
+#: Draws of the survey, 2^k: at most of up to three and of more parameters, of which slopes of a narrow mode
+#: reach into thousands of times its own part of the prior; and at least.
+MAX_SURVEY_BITS, MIN_SURVEY_BITS = (17, 14), 12
 #: Draws from the prior at which the functions are asked again, alone and for their gradient.
 ASKED_AGAIN_DRAWS = 5
 
@@ -208,6 +211,26 @@ class CustomModel(Model):
     def n_checked(rows: Any) -> int:
         """Rows at which :meth:`check` tries the functions."""
         return min(len(rows), MAX_NAN_CHECKED_ROWS)
+
+    @property
+    def n_surveyed(self) -> int:  # type: ignore[override]
+        return self.survey_of(self.failures.max_likelihoods - self.failures.n_likelihoods)
+
+    @property
+    def calls_per_gradient(self) -> int:
+        """Evaluations of the likelihood."""
+        return 2 * self.dimension + 1 if self.gradient == "numerical" else 1
+
+    @property
+    def calls_per_draw(self) -> float:
+        """Evaluations for each draw of a survey: itself, draws of t densities, and climbs."""
+        return 2.0 + 0.08 * self.calls_per_gradient
+
+    def survey_of(self, n_calls: float) -> int:
+        """Draws of the survey for an answer with so many evaluations, a power of two."""
+        most = MAX_SURVEY_BITS[self.dimension > 3]
+        bits = np.log2(min(max(n_calls / self.calls_per_draw, 1.0), 2.0**most))
+        return int(2 ** max(np.floor(bits), MIN_SURVEY_BITS))
 
     @property
     def has_normal_coordinates(self) -> bool:  # type: ignore[override]

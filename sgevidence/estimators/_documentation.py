@@ -48,7 +48,7 @@ diagnostics_ : dict of str to float
     sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
     and missed_mode (modes taken from outside, or lost when they were last looked for, nats),
     n_proposals (answers of a density that covers the posterior), n_sharpened (annealed answers that a
-    density has made sharper), hysteresis (nats by which tempering beyond the posterior and back does not
+    density has replaced), hysteresis (nats by which tempering beyond the posterior and back does not
     close), n_returned (answers that are the mean of annealing from the prior and back to it).
     Another sampler has other keys.
 warnings_ : list of str

@@ -99,6 +99,9 @@ class Model(ABC):
     #: Whether the prior of its coordinates is a standard normal.
     has_normal_coordinates: bool = False
 
+    #: Draws of its prior among which modes are sought, where nothing is known of them; 0: no such model.
+    n_surveyed: int = 0
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""

@@ -13,8 +13,8 @@ from ..answers import importance_draws
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights
-from ..targets import Likelihood, Target, find_mode, sampled
-from ..transitions import Climbs, Mode, peaks
+from ..targets import Likelihood, Target, find_mode, peaks, sampled
+from ..transitions import Climbs, Mode
 from ._base import SILENT, Progress
 
 #: Prior draws of which a start is the best, at least; likelihood values (draws × rows) and draws, at most.
@@ -40,7 +40,9 @@ def starts(model: Model, search: Target, n: int, rng: np.random.Generator) -> np
     value = np.concatenate([search.value(draws[i : i + fewest]) for i in range(0, n_draws, fewest)])
     order = np.argsort(-np.nan_to_num(value, nan=-np.inf))[:fewest]
     third = -(-n // 3)
-    local = peaks(draws[order], value[order], third)  # a spike has the best draws, and need not have the mass
+    local = draws[order][
+        peaks(draws[order], value[order], third)
+    ]  # a spike has the best draws, and need not have the mass
     return np.concatenate([draws[order[:third]], local, draws[: n - third - len(local)]])[:n]
 
 

@@ -37,8 +37,8 @@ class ChunkRecord(NamedTuple):
     sample_noise: float = np.nan
     n_proposals: int = 0  #: answers of a density that covers the posterior, in the place of annealing
     declined: str = ""  #: why such a density had no answer, where it was asked
-    n_sharpened: int = 0  #: annealed answers that a bridge to a density fitted to the cloud has made sharper
-    #: nats by which that bridge exceeds an annealed answer; 0 where they agree, nan where there was no bridge
+    n_sharpened: int = 0  #: annealed answers whose place a density for hierarchies has taken
+    #: nats by which that density exceeds an annealed answer; 0 where they agree, nan where there was none
     disagreement: float = np.nan
     #: gap of two estimates of log Z(1.3)/Z(1), nats, by tempering beyond the posterior and back; nan without
     hysteresis: float = np.nan
@@ -296,7 +296,7 @@ def _of_looks(records: list[ChunkRecord]) -> list[Condition]:
         (
             disagreement != 0.0,
             abs(disagreement),
-            "a bridge from the particles to a density fitted to them gives a log evidence that is "
+            "a density that is Gaussian given some of the parameters gives a log evidence that is "
             f"{abs(disagreement):.2f} nats {'higher' if disagreement > 0 else 'lower'}, more than four "
             "standard errors: annealing has lost its way, or the posterior has tails or modes between which "
             "particles do not move",

@@ -1,5 +1,6 @@
 """Targets that a cloud follows: tempered posteriors, modes, widths, and the knowledge in a sample of rows."""
 
+from ._lockstep import Climbed, climb_together, likelier, outstanding, peaks
 from ._newton import (
     STRAY_SQUARED,
     Differentiable,
@@ -15,6 +16,11 @@ from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, row
 from ._target import Likelihood, Target, curvature_coordinates, of_history, sampled
 
 __all__ = [
+    "likelier",
+    "outstanding",
+    "Climbed",
+    "climb_together",
+    "peaks",
     "STRAY_SQUARED",
     "Differentiable",
     "folded_mode",

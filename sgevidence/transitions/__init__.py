@@ -14,7 +14,7 @@ from ._base import (
     check_likelihood,
     check_rows,
 )
-from ._climbs import Climbs, peaks
+from ._climbs import Climbs
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing, committed
@@ -66,7 +66,6 @@ __all__ = [
     "confirmed_at_once",
     "covariance",
     "merged",
-    "peaks",
     "without_history",
     "committed",
 ]

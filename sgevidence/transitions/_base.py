@@ -45,9 +45,8 @@ class Streams(NamedTuple):
 class Checks(NamedTuple):
     """When an annealed answer was last tested, and what has been spent since."""
 
-    sharpened: float = 0.0  #: rows, by total weight, when it was last bridged to a density
     confirmed: float = 0.0  #: rows, by total weight, when it was last tempered beyond the posterior
-    spent: float = 0.0  #: gradients since the bridge, and what likelihoods cost of them, particles × rows
+    spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
 
 
 class Adaptation(NamedTuple):

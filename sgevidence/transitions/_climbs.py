@@ -4,28 +4,18 @@ Only points that are better than those next to them are climbed from, and then w
 found.  A climb ends at a maximum, or at a wall, where the density jumps.  A mode that is not yet a maximum
 has outposts, the best draws here and there: they tell later when it has become one.
 
-A narrow peak inside a wide one has the slope of the wide one but for its own few widths.  Climbs from outside
-pass it by, and end at the maximum of the wide one, or on its own shoulder.  So the likelihood is climbed by
-itself from there: where it peaks twice in one place the prior moves the wide peak, not the narrow one.  And a
-maximum is looked around, in all directions and nearer and nearer:
-
-    x = log f(a + s L z) − log f(a) + ½ s² |z|²,    L Lᵀ = P⁻¹,    z ~ N(0, I),    s = ½, ¼, …
-
-which is zero for a Gaussian, and of the order s³ for another posterior of one scale.
-
-Symbols: ``a, P`` = end of a climb and precision there, ``x`` = excess, nats.
+Symbols: ``a, P`` = end of a climb and precision there.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 from scipy.stats import chi2
 
 from ..history import Rows
 from ..models import Model
-from ..targets import Likelihood, Target, find_mode
+from ..targets import Likelihood, Target, find_mode, likelier, outstanding, peaks
 from ._base import State
 from ._mode_search import MODE_RADIUS, SAME_RADIUS, Mode, ModeSearch, subsample
 
@@ -33,10 +23,6 @@ from ._mode_search import MODE_RADIUS, SAME_RADIUS, Mode, ModeSearch, subsample
 N_LOOKED_AT, N_CLIMBS = 1000, 6
 #: Outposts, and how far they are apart, as a part of the width of the prior.
 N_OUTPOSTS, OUTPOST_GAP_WIDTHS = 24, 0.1
-#: Rows that count so many times are nearly all likelihood; Newton steps that are taken on it.
-LIKELIHOOD, LIKELIHOOD_STEPS = 100.0, 5
-#: Directions, and how near.
-N_DIRECTIONS, PROBE_WIDTHS = 256, 0.5 ** np.arange(1, 6)
 
 
 class Ends(NamedTuple):
@@ -73,7 +59,7 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     prior = model.starts(rows, N_LOOKED_AT, rng)
     theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.spread_theta(N_LOOKED_AT)]))
     known = () if state.adaptation.rivals is None else state.adaptation.rivals.foremost
-    ends = [climbs.up(start) for start in (*peaks(theta, value), *known)]
+    ends = [climbs.up(start) for start in (*theta[peaks(theta, value, N_CLIMBS)], *known)]
     at = np.array(climbs.walls).reshape(-1, model.n_params)
     # what they hide hides nothing more, or a rugged posterior is climbed for ever
     for start in [point for end in ends if end is not None for point in climbs.hidden(end, rng)]:
@@ -154,16 +140,6 @@ def _possible(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return theta, value[np.isfinite(value)][first]
 
 
-def peaks(theta: np.ndarray, value: np.ndarray, n: int = N_CLIMBS) -> np.ndarray:
-    """At most n points that are better than all points next to them, the best first."""
-    if not len(theta):
-        return theta
-    widths = theta / (np.std(theta, axis=0) + 1e-300)
-    neighbours = cKDTree(widths).query(widths, min(2 * theta.shape[1] + 8, len(theta)))[1]
-    highest = np.flatnonzero(value >= value[neighbours.reshape(len(theta), -1)].max(axis=1))
-    return theta[highest[np.argsort(-value[highest])][:n]]
-
-
 def _outposts(theta: np.ndarray, value: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The best points that are apart from each other, and how far below the best they are."""
     widths, left = theta / (np.std(prior, axis=0) + 1e-300), np.argsort(-value)
@@ -174,24 +150,3 @@ def _outposts(theta: np.ndarray, value: np.ndarray, prior: np.ndarray) -> tuple[
             np.sum((widths[left] - widths[kept[-1]]) ** 2, axis=1) > OUTPOST_GAP_WIDTHS**2 * theta.shape[1]
         ]
     return theta[kept], value.max(initial=-np.inf) - value[kept]
-
-
-def likelier(model: Model, rows: Rows, a: np.ndarray) -> np.ndarray:
-    """A point next to a (d,) where the likelihood alone is higher, (d,)."""
-    with np.errstate(all="ignore"):
-        return find_mode(Target(model, Likelihood(rows.scaled(LIKELIHOOD))), a, LIKELIHOOD_STEPS)[0]
-
-
-def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The point that stands out most from the Gaussian about a maximum, if any does, (0 or 1, d)."""
-    z = rng.standard_normal((N_DIRECTIONS, len(a)))
-    width, V = np.linalg.eigh(P)
-    u = (z @ V / np.sqrt(np.maximum(width, 1e-300))) @ V.T  # P may be singular, but for rounding
-    theta = (a + PROBE_WIDTHS[:, None, None] * u).reshape(-1, len(a))
-    expected = target.value(a[None])[0] - 0.5 * np.outer(PROBE_WIDTHS**2, np.sum(z**2, axis=1)).ravel()
-    with np.errstate(all="ignore"):
-        excess = target.value(theta) - expected
-    excess = np.where(np.isfinite(excess), excess, -np.inf)
-    most = int(np.argmax(excess))
-    # x from which a point is something else: no skewness makes as much at half a width
-    return theta[most : most + 1] if excess[most] > 3.0 else theta[:0]

@@ -5,18 +5,16 @@ Annealing knows its own error as long as the particles follow.  So an annealed a
 1. tempered beyond λ = 1 and back (:mod:`._hysteresis`), whether it follows;
 2. answered by a density that is Gaussian given the parameters that change the widths of the others
    (:func:`~sgevidence.answers.nested_laplace_answer`);
-3. where that declines and the cloud follows, bridged to a density fitted to it (:mod:`._sharpen`);
-4. where the cloud lags or the posterior is far from Gaussian, annealed in reverse: the mean of both ways,
-   with half their gap as its error.
-
-The density comes before the bridge.  A cloud that has lost a neck is smooth where it is, by its legs and its
-third derivatives, and its halves agree on a bridge; a density draws wider than the cloud and finds the neck.
+3. where that declines and the cloud lags or the posterior is far from Gaussian, annealed in reverse: the mean
+   of both ways, with half their gap as its error.
 
 A density answers in place of annealing unless it is lower by more than four standard errors: an importance
 sampling estimate is hardly ever much too high, and annealing that lags is too low.
 
-Symbols: ``legs`` = test beyond the posterior, ``allowed`` = cost that a bridge may have.
+Symbols: ``legs`` = test beyond the posterior.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,10 +26,40 @@ from ._anneal import Anneal
 from ._answer_cloud import without_history
 from ._base import State, Step, Streams
 from ._hysteresis import bracketed, from_prior, hysteresis, way_back
-from ._sharpen import MAX_GAP_STD, SHARP_ENOUGH, Effort, Tested, cost, effort, is_annealed, sharpened
 
+#: Standard error of an annealed answer, nats, that is not worth a try.
+SHARP_ENOUGH = 0.02
+#: Standard errors, of both answers, beyond which they do not agree.
+MAX_GAP_STD = 4.0
 #: Third derivative of log p, in local widths, from which particles may lag though they close the loop.
 NOT_GAUSSIAN = 0.5
+
+
+class Tested(NamedTuple):
+    """Checks of an annealed answer, and what has taken its place."""
+
+    n_sharpened: int = 0  #: a density has answered
+    #: nats by which a density exceeds an annealed answer that it does not agree with; 0 where they agree,
+    #: nan where there was none
+    disagreement: float = np.nan
+    n_likelihoods: float = 0.0
+    n_gradients: float = 0.0
+    #: gap of two estimates of log Z(1.3)/Z(1), from the posterior and back to it, nats
+    hysteresis: float = np.nan
+    n_returned: int = 0  #: the mean of annealing both ways is the answer
+
+    def plus(self, later: "Tested") -> "Tested":
+        """Both: counts add up, and of the rest the later one is kept, where it is known."""
+        known = {name: value for name, value in later._asdict().items() if not np.isnan(value)}
+        counts = ("n_sharpened", "n_returned", "n_likelihoods", "n_gradients")
+        return self._replace(**known | {name: getattr(self, name) + getattr(later, name) for name in counts})
+
+
+def cost(info: Any) -> float:
+    """Cost of a transition in gradients, particles × rows."""
+    # gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a
+    # survey
+    return float(getattr(info, "n_gradients", 0.0) + (1 / 6) * getattr(info, "n_likelihoods", 0.0))
 
 
 def is_due(state: State, path: Path, anneal: Anneal) -> bool:
@@ -48,10 +76,10 @@ def is_due(state: State, path: Path, anneal: Anneal) -> bool:
 
 def may_lag(model: Model) -> bool:
     """Whether its parameters have names of their own, and its posterior need not be log-concave."""
-    return is_annealed(model) and not model.has_one_mode
+    return model.slots is None and not (model.has_exact_posterior or model.has_one_mode)
 
 
-def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal, allowed: Effort | None) -> Step:
+def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal) -> Step:
     """The step with an answer that was tested, and the words of all that was tried."""
     state, whole = step.state, from_prior(path)
     n_rows = max(path.n_at_hand, 1)
@@ -60,16 +88,13 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal, allowed: Eff
     # part of what was spent since the last test that legs and nested densities may cost, in gradients
     for_legs = max(0.25 * spent, min(7.5e4, free / 4))
     for_nested = max(1.5 * spent, min(4e5, free))
-    state = state._replace(adaptation=state.adaptation.checked(confirmed=path.n))
+    state = state._replace(adaptation=state.adaptation.checked(confirmed=path.n, spent=0.0))
     legs = hysteresis(anneal, state.cloud, state.adaptation, whole, rng, for_legs)
     info = Tested(0, np.nan, legs.n_likelihoods, legs.n_gradients, legs.hysteresis)
     step = step._replace(state=state, info=info)
     if not legs.lags and state.cloud.log_evidence_std <= SHARP_ENOUGH:
         return step
     step, third = _by_density(step, path, rng, for_nested)
-    if allowed and not step.crossed and not legs.lags:
-        info, step = step.info, sharpened(step, path, rng, allowed)
-        step = step._replace(info=info.plus(step.info))
     if not step.crossed and (legs.lags or third > NOT_GAUSSIAN):
         back = way_back(anneal, legs, whole, rng)
         cloud = bracketed(step.state.cloud, legs, back)
@@ -87,7 +112,7 @@ def confirmed_at_once(step: Step, path: Path, rng: Streams, anneal: Anneal) -> S
     spent = step.state._replace(adaptation=step.state.adaptation.checked(spent=cost(step.info)))
     if not is_due(spent, path, anneal):
         return None
-    return confirmed(step._replace(state=spent), path, rng, anneal, effort(spent, path))
+    return confirmed(step._replace(state=spent), path, rng, anneal)
 
 
 def _by_density(step: Step, path: Path, rng: Streams, most: float) -> tuple[Step, float]:

@@ -40,7 +40,7 @@ from ..targets import TOO_NOISY, Likelihood, Path, Target, anchored_at_mode
 from ._anneal import Anneal, Reweight
 from ._base import Offer, State, Step, Streams, Transition, check_rows
 from ._climbs import N_LOOKED_AT, Ends, climbed
-from ._confirm import confirmed, is_due
+from ._confirm import confirmed, cost, is_due
 from ._escort import Escort, MapEscort, Rejuvenate, TwoSidedEscort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal
@@ -53,7 +53,6 @@ from ._mode_search import (
 )
 from ._modes import ModeImportance, Renewed
 from ._prior_survey import PriorSurvey, Restart
-from ._sharpen import cost, effort, sharpened
 from ._watchlist import AWAY_FACTOR, SHORT_NATS, Watchlist, nearest
 
 #: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.
@@ -202,10 +201,9 @@ class Crossing(NamedTuple):
         step, path, infos = self.across(ways, state, path, rng)
         state = step.state
         may_test = is_last and self.from_all_rows is not None and state.answered.n != path.n
-        allowed = effort(state, path) if may_test else None
         due = may_test and is_due(state, path, self.anneal)
         offer = state.offered if state.offered and state.offered.n_rows == path.n_rows else None
-        if state.pending is not None and not (state.is_rivalled or offer or allowed or due):
+        if state.pending is not None and not (state.is_rivalled or offer or due):
             return state, infos
         step = _or_offered(step._replace(state=state.absorbed), offer, infos)
         for look in looks:
@@ -214,12 +212,9 @@ class Crossing(NamedTuple):
                 step = found
                 infos.append(step.info)
         step = _or_offered(step, offer, infos)  # modes may know less than what they took the place of
-        allowed = effort(step.state, path) if allowed else None  # unless these have an answer that is sharp
         if due:
-            step = confirmed(step, path, rng, self.anneal, allowed)
-        elif allowed:
-            step = sharpened(step, path, rng, allowed)
-        infos += [step.info] if due or allowed else []
+            step = confirmed(step, path, rng, self.anneal)
+            infos.append(step.info)
         return self._committed(step, path, rng), infos
 
     def across(
@@ -267,7 +262,7 @@ class Crossing(NamedTuple):
         path = state.path(model, rows)
         if not from_all.applies(state, path):
             return state, []
-        if not closed_form:  # which asks no particle
+        if not (closed_form or model.n_surveyed):  # which ask no particle
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         step = from_all(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:

@@ -11,6 +11,7 @@ from sgevidence import BayesianModel
 from sgevidence.answers import Answer, Declined, proposal
 from sgevidence.answers import _cubature as cubature
 from sgevidence.answers._cubature import Boxes, cubature_answer, rule
+from sgevidence.answers._surveyed import surveyed_answer
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
 
@@ -166,7 +167,8 @@ def test_priors_by_name_of_few_parameters_are_asked():
     model.fit()
     assert abs(model.log_evidence_ - np.log(np.trapezoid(density, x))) < 0.005
     assert model.diagnostics_["n_proposals"] == 1 and model.diagnostics_["n_calls"] < 2000
-    assert proposal(CustomModel(None, None, None, 2)) is None  # whose coordinates may be anything
+    surveyed = proposal(CustomModel(None, None, None, 2))  # whose coordinates may be anything
+    assert surveyed.func is surveyed_answer
 
 
 def test_rules_that_agree_by_chance_on_a_ridge_are_not_believed():

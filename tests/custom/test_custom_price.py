@@ -8,7 +8,10 @@ from scipy import stats
 from sgevidence import BayesianModel, CallLimitError, EvidenceWarning
 from sgevidence.custom import _price as _custom_price
 from sgevidence.custom._price import Price, price
+from sgevidence.history import Rows
 from sgevidence.samplers import Laplace
+
+ROW = Rows.of(np.zeros((1, 1)))
 
 
 class Counted:
@@ -48,8 +51,8 @@ def test_a_count_without_the_check_is_caught(monkeypatch):
 
 def test_a_limit_far_below_the_estimate_is_refused_after_a_hundred_calls():
     function = Counted()
-    refused = model(function, max_calls=3000)
-    with pytest.raises(CallLimitError, match=r"max_calls=3000 will not .* about \de\+05 .*annealing 5 "):
+    refused = model(function, max_calls=2000)
+    with pytest.raises(CallLimitError, match=r"max_calls=2000 will not .* about \de\+04 .*by 4096 draws"):
         refused.fit()
     assert function.n < 200 and not hasattr(refused, "log_evidence_")
 
@@ -86,9 +89,18 @@ def test_a_long_fit_is_announced(monkeypatch):
 def test_estimates_are_right_to_a_factor_of_four():
     for d in (1, 2, 5):
         estimator = model(Counted(), d=d).fit()
-        expected = price(estimator._model, estimator, 1.0).n_calls
+        expected = price(estimator._model, ROW, estimator, 1.0).n_calls
         assert 1 / 4 < estimator.diagnostics_["n_calls"] / expected < 4
-    assert price(estimator._model, estimator.set_params(sampler=Laplace()), 1.0) is None
+    assert price(estimator._model, ROW, estimator.set_params(sampler=Laplace()), 1.0) is None
+
+
+@pytest.mark.parametrize("most, n_draws", [(15_000, 4096), (30_000, 8192), (None, 16_384)])
+def test_the_limit_chooses_the_size_of_the_survey(most, n_draws, capsys):
+    estimator = model(Counted(), d=4, max_calls=most, verbose=True).fit()
+    assert f"a survey of the prior by {n_draws} draws" in capsys.readouterr().out.splitlines()[0]
+    assert n_draws < estimator.diagnostics_["n_calls"] < 4 * n_draws
+    exact = 4 * stats.norm.logpdf(0.5, 0, 1.09**0.5)
+    assert abs(estimator.log_evidence_ - exact) < 4 * estimator.log_evidence_std_ < 0.1
 
 
 def test_times_are_words():

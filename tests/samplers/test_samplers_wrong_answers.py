@@ -203,8 +203,8 @@ def test_a_bounded_support(rng, call, t):
 
 
 def test_one_survivor_is_a_warning(rng):
-    """A row that seven prior draws of a hundred thousand can explain."""
-    y = Rows.of(np.full((1, 1), np.exp(3.8)))
+    """A row that five prior draws of a hundred thousand can explain."""
+    y = Rows.of(np.full((1, 1), np.exp(3.9)))
     with pytest.warns(EvidenceWarning, match="of the particles counted"):
         SGAIS().run(UNIFORM, y, rng)
 

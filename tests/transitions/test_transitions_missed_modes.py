@@ -112,7 +112,7 @@ def test_over_many_seeds(rng, case):
 )
 def test_particles_alone_overlook_it(rng, case):
     with pytest.raises(AssertionError):
-        check(rng, case, n_seeds=6, mode_search=None)
+        check(rng, case, n_seeds=6, mode_search=None, proposal=None)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_broken_looks_are_caught(rng, monkeypatch, right, wrong):
     cls = _crossing.MissedModes
     monkeypatch.setattr(cls, "renewed", broken(cls.renewed, right, wrong))
     with pytest.raises(AssertionError):
-        check(rng, "spike in 5 dimensions", n_seeds=3)
+        check(rng, "spike in 5 dimensions", n_seeds=3, proposal=None)
 
 
 def test_laplace_is_exact_for_a_gaussian(rng):

@@ -71,8 +71,8 @@ def errors(rng, problem, n_seeds, **settings):
     return np.array(z)
 
 
-def check(rng, problem, n_seeds=4):
-    z = errors(rng, problem, n_seeds)
+def check(rng, problem, n_seeds=4, **settings):
+    z = errors(rng, problem, n_seeds, **settings)
     assert len(z) >= n_seeds - 1, "warned without need"
     assert np.max(np.abs(z)) < 4, f"standard errors off: {np.round(z, 1)}"
 
@@ -105,7 +105,7 @@ def test_what_a_hundred_thousand_draws_meet_is_in_the_answer(rng, problem):
 def test_two_thousand_draws_do_not_meet_it(rng, monkeypatch, problem):
     monkeypatch.setattr("sgevidence.transitions._prior_survey.N_SURVEYED", 0)
     with pytest.raises(AssertionError):
-        check(rng, PROBLEMS[problem], n_seeds=6)
+        check(rng, PROBLEMS[problem], n_seeds=6, proposal=None)
 
 
 @pytest.mark.parametrize(
