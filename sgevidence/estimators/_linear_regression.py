@@ -350,7 +350,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     def _refuse_beside_std(self, sample_weight: Any) -> None:
         """ValueError for what says the noise in another way."""
-        given = [name for name in NOISE if getattr(self, name) is not None]
+        given = [name for name in (*NOISE, "noise") if getattr(self, name) is not None]
         given += ["prior='jzs'"] * self.evidence_is_relative_ + ["sample_weight"] * (
             sample_weight is not None
         )

@@ -368,7 +368,11 @@ def prior_words(model: Any) -> str:
     if model._other is not None:
         label = next(label for label in PREDICTED if getattr(model, label, None) is not None)
         link = "log σ" if label == "noise" else "logit of the share of zeros"
-        words.append(f", {label}: {link} by N(0, {model.coef_scale:g}²)")
+        by = [f"N(0, {model.coef_scale:g}²)"] * bool(model._other.linear)
+        others, plain = other_terms(model), Factor | BSpline
+        by += [f"{t.name} contrasts N(0, {t.prior_scale:.3g}²)" for t in others if isinstance(t, plain)]
+        by += ["products of these"] * any(not isinstance(term, plain) for term in others)
+        words.append(f", {label}: {link} by {' and '.join(by)}")
     return "".join(words)
 
 

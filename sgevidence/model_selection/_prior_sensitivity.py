@@ -112,9 +112,10 @@ def _of_terms(params: dict[str, Any], is_jzs: bool) -> Iterator[PriorScale]:
 
 
 def _terms(fitted: Any) -> list[Any]:
-    """Terms as they were given."""
+    """Terms as they were given, those of another parameter among them."""
     formula = getattr(fitted, "_formula", None) if getattr(fitted, "formula", None) is not None else None
-    return list((getattr(fitted, "terms", None) or ()) if formula is None else formula.terms)
+    given = (getattr(fitted, "terms", None) or ()) if formula is None else formula.terms
+    return [*given, *getattr(getattr(fitted, "_other", None), "terms", ())]
 
 
 def _parts(term: Any) -> tuple:

@@ -70,10 +70,14 @@ class MissedModes:
 
     @staticmethod
     def is_due(state: State, path: Path) -> bool:
-        """Whether n has passed 1, 2, 4, 8, … of a model that may have several modes, or one has caught up."""
+        """Whether n has passed 1, 2, 4, 8, … of a model that may have several modes, or one has caught up.
+
+        Or nothing is known of other modes, as after a survey of rows that were fewer.
+        """
         before = np.floor(np.log2(path.memory.n)) if path.memory.n >= 1 else -1.0
         doubled = np.floor(np.log2(max(path.n, 1.0))) > before
-        return bool(not path.model.has_one_mode and (doubled or state.is_rivalled))
+        unknown = state.adaptation.rivals is None
+        return bool(not path.model.has_one_mode and (doubled or unknown or state.is_rivalled))
 
     def renewed(self, step: Step) -> Step | None:
         """The step with what was overlooked taken in, or reported as missed; None where no look is due."""
@@ -203,7 +207,8 @@ class Crossing(NamedTuple):
         may_test = is_last and self.from_all_rows is not None and state.answered.n != path.n
         due = may_test and is_due(state, path, self.anneal)
         offer = state.offered if state.offered and state.offered.n_rows == path.n_rows else None
-        if state.pending is not None and not (state.is_rivalled or offer or due):
+        looked = state.adaptation.rivals is not None or path.model.has_one_mode or self.mode_search is None
+        if state.pending is not None and looked and not (state.is_rivalled or offer or due):
             return state, infos
         step = _or_offered(step._replace(state=state.absorbed), offer, infos)
         for look in looks:

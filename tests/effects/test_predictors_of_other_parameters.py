@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import expit, logit, logsumexp
 from scipy.stats import norm
 
-from sgevidence import BayesianGLM, BayesianLinearRegression, EvidenceSearch
+from sgevidence import BayesianGLM, BayesianLinearRegression, EvidenceSearch, prior_sensitivity
 from sgevidence.models import Predicted
 
 pytest.importorskip("formulae")
@@ -261,3 +261,22 @@ def test_units_are_known_by_name():
     assert abs(given.log_evidence_ - own.log_evidence_) < 1e-8
     with pytest.raises(ValueError, match="not of \\['k'\\]"):
         fit(frame, "y ~ k", units=of_both)
+
+
+def test_what_says_the_noise_in_two_ways_is_refused():
+    rng = np.random.default_rng(20261128)
+    frame = pd.DataFrame({"x": rng.standard_normal(30), "y": rng.standard_normal(30)})
+    model = BayesianLinearRegression(formula="y ~ x", noise="~ x")
+    with pytest.raises(ValueError, match="leave out noise"):
+        model.fit(frame, known_std=np.ones(30))
+
+
+def test_the_scale_of_levels_of_the_noise_is_told_and_varied():
+    rng = np.random.default_rng(20261129)
+    frame = pd.DataFrame({"x": rng.standard_normal(60), "g": rng.choice(list("ab"), 60)})
+    frame["y"] = frame.x + rng.standard_normal(60) * np.where(frame.g == "a", 1.0, 3.0)
+    model = BayesianLinearRegression(formula="y ~ x", noise="~ g * x", random_state=0)
+    varied = prior_sensitivity(model, frame)
+    assert "effect_scale * 3" in list(varied.index)
+    said = str(model.fit(frame).summary())
+    assert "g contrasts N(0, 0.707²)" in said and "products of these" in said

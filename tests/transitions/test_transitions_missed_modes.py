@@ -152,9 +152,13 @@ def test_models_of_one_mode_are_left_alone(rng):
     custom = CASES["unequal modes"](rng)[0]
     memory = Memory.empty()
     due = []
+    nobody = Watchlist(np.empty((0, 1)), np.empty(0))
+    looked_at = State(RIVALLED.cloud, memory, Adaptation(rivals=nobody))
+    four = memory.absorb(rows[:1], rng).absorb(rows[:1], rng).absorb(rows[:1], rng).absorb(rows[:1], rng)
+    assert _crossing.MissedModes.is_due(State(RIVALLED.cloud, four), Path(custom, four, rows[:1]))
     for _ in range(8):
         path = Path(custom, memory, rows[:1])
-        due.append(_crossing.MissedModes.is_due(State(RIVALLED.cloud, memory), path))
+        due.append(_crossing.MissedModes.is_due(looked_at._replace(memory=memory), path))
         assert _crossing.MissedModes.is_due(RIVALLED, path)
         memory = memory.absorb(rows[:1], rng)
     assert due == [True, True, False, True, False, False, False, True]  # n = 1, 2, 4, 8
