@@ -129,14 +129,14 @@ def with_missing_times(X: Any, y: Any) -> tuple[Any, Any]:
     n = int(places[-1]) + 1 - len(places)
     if columns is not None:
         raise ValueError(
-            f"the index lacks {n} times, whose exogenous columns nobody knows: give rows of these times with "
+            f"the index lacks times ({n}), whose exogenous columns nobody knows: give rows of these times with "
             "y missing, or arrays if rows follow one another"
         )
     source = np.full(int(places[-1]) + 1, -1)
     source[places] = np.arange(len(places))
     values = np.append(check_series(series, takes_gaps=True), np.nan)[source]
     warn_caller(
-        f"the index lacks {n} times, at which y counts as missing: give an array if rows follow one another"
+        f"the index lacks times ({n}), at which y counts as missing: give an array if rows follow one another"
     )
     index = series.index.take(source, allow_fill=True, fill_value=None)  # NaT where a time is missing
     return None, type(series)(values, index=index)

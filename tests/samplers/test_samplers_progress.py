@@ -2,9 +2,7 @@
 
 import pickle
 import re
-from contextlib import nullcontext
 from itertools import count
-from threading import Thread
 from threading import enumerate as enumerate_threads
 from time import sleep
 
@@ -137,17 +135,6 @@ def check_beats(capsys):
 
 def test_a_long_part_is_not_silent(capsys):
     check_beats(capsys)
-
-
-def test_a_beat_that_does_not_end_is_seen(capsys, monkeypatch):
-    def endless(self, stage):
-        thread = Thread(target=lambda: [sleep(0.01) or print("[x] 1 of 3 models, 0.1 s") for _ in range(25)])
-        thread.start()
-        return nullcontext()
-
-    monkeypatch.setattr(Progress, "beating", endless)
-    with pytest.raises(AssertionError):
-        check_beats(capsys)
 
 
 def test_beats_end_with_an_error_and_are_silent_where_nobody_asked(capsys):
