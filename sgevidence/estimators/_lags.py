@@ -129,8 +129,8 @@ def with_missing_times(X: Any, y: Any) -> tuple[Any, Any]:
     n = int(places[-1]) + 1 - len(places)
     if columns is not None:
         raise ValueError(
-            f"the index lacks times ({n}), whose exogenous columns nobody knows: give rows of these times with "
-            "y missing, or arrays if rows follow one another"
+            f"the index lacks times ({n}), whose exogenous columns nobody knows: give rows of these times "
+            "with y missing, or arrays if rows follow one another"
         )
     source = np.full(int(places[-1]) + 1, -1)
     source[places] = np.arange(len(places))
