@@ -171,9 +171,8 @@ def test_a_model_that_cannot_be_checked_has_a_dash():
     y = np.random.default_rng(4).normal(size=60)
     X = np.zeros((60, 1))
     line = BayesianLinearRegression(columns=[], sampler=Exact()).fit(X, y)
-    jzs = BayesianLinearRegression(columns=[], sampler=Exact()).fit(X, y)
-    jzs.__dict__["_not_replicated"] = "has no replicates"
-    table = compare({"line": line, "other": jzs}, check=(X, y))
+    known = BayesianLinearRegression(columns=[]).fit(X, y, known_std=1.0)  # of which no rows are drawn
+    table = compare({"line": line, "other": known}, check=(X, y))
     assert dict(zip(table.index, table["misfit"])) == {"line": "", "other": "–"}
     assert "None of the models" not in repr(table) and "is not checked" in repr(table)
     with pytest.raises(TypeError, match="has no replicates"):
