@@ -175,8 +175,8 @@ def test_a_model_that_cannot_be_checked_has_a_dash():
     table = compare({"line": line, "other": known}, check=(X, y))
     assert dict(zip(table.index, table["misfit"])) == {"line": "", "other": "–"}
     assert "None of the models" not in repr(table) and "is not checked" in repr(table)
-    with pytest.raises(TypeError, match="has no replicates"):
-        compare({"other": jzs}, check=(X, y))
+    with pytest.raises(TypeError, match="are not replicated"):
+        compare({"other": known}, check=(X, y))
     with pytest.raises(TypeError, match="depend on those before"):
         compare({"series": BayesianAutoregression().fit(y)}, check=(y[:, None],))
 
