@@ -49,7 +49,6 @@ class Declined(NamedTuple):
     """A density that does not cover the posterior."""
 
     words: str  #: why
-    modes: tuple[np.ndarray, ...] = ()  #: modes that were found, which annealing is held against, (d,) each
 
 
 def exact_answer(model: Model, sums: Any, rng: np.random.Generator, size: int) -> Answer | None:

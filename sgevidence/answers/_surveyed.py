@@ -140,11 +140,6 @@ class Tops:
         found = sorted(self.tops, key=lambda top: -top.mass)
         return [top for top in found if top.mass > found[0].mass - NEGLIGIBLE_TOP_NATS]
 
-    @property
-    def places(self) -> tuple[np.ndarray, ...]:
-        """The first of those that count, (d,) each."""
-        return tuple(top.a for top in self.counted[:MAX_TOPS])
-
     def doubt(self, content: bool = False) -> str:
         """Why climbs do not know all modes; "" if they do.  ``content`` asks whether more need to be made."""
         found = self.counted
@@ -194,7 +189,7 @@ def surveyed_answer(
         with np.errstate(all="ignore"):
             tops.climb(np.array([likelier(model, rows, top.a), *outstanding(target, top.a, top.P, rng)]))
     if doubt := tops.doubt():
-        return Declined(doubt, tops.places)
+        return Declined(doubt)
     return _from_tops(tops, survey, rng, size, tolerance)
 
 
@@ -256,6 +251,6 @@ def _from_tops(
     ess = found.draws.weights.ess
     if not (found.suffices and ess > MIN_EFFECTIVE_SURVEYED):
         words = f"{ess:.0f} draws of t densities at {len(tops.tops)} modes are effective"
-        return Declined(words, tops.places)
+        return Declined(words)
     answer = found.answer(found.draws.std, n_rows, size, rng)
     return answer._replace(n_likelihoods=float(n_values * n_rows))

@@ -28,7 +28,6 @@ from ..models import Model
 from ..targets import Path
 from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, Offer, State, Step, Streams
-from ._watchlist import Watchlist
 
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
 CARRIED_STD_NATS = 0.3
@@ -153,8 +152,6 @@ class FromProposal(NamedTuple):
             is_cheap = path.model.has_one_mode and path.n_rows < FEW_ROWS
             wait = 1.0 if is_cheap else 2.0 / self._growth(path)  # until rows have doubled
             again = state.adaptation._replace(asked=wait * path.n)
-            if isinstance(found, Declined) and found.modes:
-                again = again._replace(rivals=Watchlist.of(np.array(found.modes), np.zeros(len(found.modes))))
             adaptation = again if self.first_after == np.inf else state.adaptation
             return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)

@@ -7,7 +7,7 @@ from mutants import broken
 
 from sgevidence import BayesianGLM, EvidenceSearch, compare, predictive_check, sub_formulas
 from sgevidence.effects.language import _formula_tree
-from sgevidence.estimators import _glm_rows
+from sgevidence.estimators import _linear_predictor
 
 pytest.importorskip("formulae")
 
@@ -55,7 +55,7 @@ def test_a_dot_that_takes_them_is_seen(frame, monkeypatch):
 
 
 def test_a_dot_that_takes_named_ones_is_seen(frame, monkeypatch):
-    monkeypatch.setattr(_glm_rows, "has_dot", lambda formula: False)
+    monkeypatch.setattr(_linear_predictor, "has_dot", lambda formula: False)
     with pytest.raises(AssertionError):
         check_dot_beside_names(frame)
 

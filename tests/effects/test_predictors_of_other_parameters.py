@@ -79,7 +79,7 @@ def test_evidence_of_a_noise_that_depends_on_columns(noise, seed):
 
 
 def test_a_wrong_link_is_caught(monkeypatch):
-    wrong = broken(Predicted.law_of_rows, "anp.exp(...)", "anp.exp(2 * (...))")
+    wrong = broken(Predicted.law_of_rows, "own[place] * anp.exp(...)", "own[place] * anp.exp(2 * (...))")
     monkeypatch.setattr(Predicted, "law_of_rows", wrong)
     with pytest.raises(AssertionError):
         check_noise("~ h", 11)

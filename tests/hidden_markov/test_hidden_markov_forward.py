@@ -84,7 +84,7 @@ def test_draws_of_states(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("weights[:, i] * chain.A[i, j]", "weights[:, i] * chain.A[j, i]"),
+        ("weights[:, i] * A[next_rows, i, j]", "weights[:, i] * A[next_rows, j, i]"),
         ("below_end[:, :-1] <= edge[:, None]", "below_end[:, 1:] <= edge[:, None]"),
     ],
 )

@@ -213,8 +213,8 @@ def test_places_are_put_together_that_hold_most(places):
         (
             FAR_STATES[1],
             "_swept",
-            "log_p + problem.log_joint(T) - np.sum(c * T, axis=(0, 2))",
-            "np.sum(c * T, axis=(0, 2)) - log_p - problem.log_joint(T)",
+            "problem.log_held(c, T, log_p)",
+            "-problem.log_held(c, T, log_p)",
         ),
     ],
 )

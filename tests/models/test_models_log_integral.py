@@ -53,7 +53,6 @@ def test_axes_of_a_grid_are_halved_together(rng):
     [
         ("log_sum", check_integral, "f.ndim * np.log(2)", "0.0"),
         ("closed_in", check_integral, "least_share * (high - low)", "-1.0"),
-        ("span", check_span, "axis=0", "axis=1"),
         ("span", check_span, "int(near[0]) - 1", "int(near[0])"),
     ],
 )

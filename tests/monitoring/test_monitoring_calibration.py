@@ -132,7 +132,7 @@ def test_the_bets_are_fair(rng):
 @pytest.mark.parametrize(
     "owner, name, right, wrong",
     [
-        (_watch, "scores", "total - 1.0", "0.9 * total - 1.0"),
+        (_watch, "scores", "total - 1.0", "0.7 * total - 1.0"),
         (CalibrationTest, "_of_columns", "products[:, :, each, each] = 0.0", "pass"),
         (CalibrationTest, "_of_time", "recent[:, 0]", "(recent[:, 0] + g[0])"),
     ],
