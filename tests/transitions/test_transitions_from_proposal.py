@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression
-from sgevidence.answers import Answer, Declined, exact_answer
+from sgevidence.answers import Answer, exact_answer
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
 from sgevidence.samplers import _sgais
-from sgevidence.transitions import Proposal, _crossing, _from_proposal, without_history
+from sgevidence.transitions import Proposal, _from_proposal, without_history
 
 LINEAR, ONE = LinearModel(2, noise_std=1.0), MixtureModel(1, 2)
 
@@ -63,19 +63,6 @@ def test_what_is_no_closed_form_is_asked_when_the_rows_have_doubled(rng, monkeyp
     assert all(later >= 2 * earlier for earlier, later in pairwise(asked)) and len(asked) <= 3
     z = (state.log_evidence - LINEAR.exact_log_evidence(rows)) / state.log_evidence_std
     assert abs(z) < 4
-
-
-def test_annealing_looks_at_the_modes_that_a_density_has_found_when_it_declines(rng, monkeypatch):
-    """A mode that one climb of a survey has met, and particles need not meet again."""
-    mode = np.array([1.0, -2.0, 0.5])
-    monkeypatch.setattr(_sgais, "proposal", lambda *_: lambda *_: Declined("one climb alone", (mode,)))
-    rows, sampler, seen = rows_of(rng, 20), SGAIS(max_particles=200), []
-    monkeypatch.setattr(
-        _crossing.MissedModes, "renewed", lambda self, step: seen.append(step.state.adaptation.rivals)
-    )
-    monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
-    sampler.update(sampler.init(LINEAR, rng), LINEAR, rows, rng)
-    np.testing.assert_array_equal(seen[0].theta, [mode])
 
 
 @pytest.mark.parametrize("seed", [1, 7])
