@@ -11,6 +11,8 @@ from ..units import Units, log_slopes
 from ._glm_bounds import y_of
 
 HALF_LOG_2PI_NATS = 0.5 * np.log(2 * np.pi)
+#: Ratio of the largest standard error to the smallest at most: its square is a weight.
+MAX_STD_RATIO = 1e140
 
 
 def target_in(model: Any, X: Any, y: Any) -> Any:
@@ -101,6 +103,9 @@ def checked_std(values: Any, X: Any, least: float = np.nextafter(0.0, 1.0)) -> n
     if np.any(std < least):
         row = int(np.argmax(std < least))
         raise ValueError(f"known_std must be positive standard errors, and row {row} has {std[row]:g}")
+    if least > 0.0 and std.min() * MAX_STD_RATIO < std.max():
+        row = int(np.argmin(std))
+        raise ValueError(f"known_std of row {row}, {std[row]:g}, is too small beside the others")
     return std
 
 

@@ -13,7 +13,8 @@ form.  Its kernel is a Student t around its mode, of which importance sampling o
 
 Symbols: ``dyn`` = coefficients of transitions of M points, (K, M, n_coefficients); ``N`` = their statistics,
 (K, S, n_statistics); ``U`` = columns, (n, p); ``x`` = coordinates; ``P, h`` = precision of a kernel and
-precision × mode; ``V`` = [1, u], (n, 1 + p).
+precision × mode; ``V`` = [1, u], (n, 1 + p); ``A`` = probabilities of the next state, ``A @ H`` its mean
+contrast.
 """
 
 from dataclasses import dataclass
@@ -188,10 +189,10 @@ class MovedTransitions:
         (K, S, d), H = x.shape, self.H
         logits, at = self.logits(x), np.arange(S)[:, None]
         eta = sum(V[:, b, None] * logits[before, at, b] for b in range(V.shape[1]))
-        log_p = log_softmax(eta, axis=-1)
-        p, log_own = np.exp(log_p), np.take_along_axis(log_p, after[..., None].astype(int), axis=-1)[..., 0]
-        q = p @ H
-        rest, VV = H[after] - q, (V[:, :, None] * V[:, None]).reshape(len(V), (1 + self.n_columns) ** 2)
+        log_A = log_softmax(eta, axis=-1)
+        A, log_own = np.exp(log_A), np.take_along_axis(log_A, after[..., None].astype(int), axis=-1)[..., 0]
+        mean = A @ H
+        rest, VV = H[after] - mean, (V[:, :, None] * V[:, None]).reshape(len(V), (1 + self.n_columns) ** 2)
         slope, P, log_l = np.zeros((K, S, V.shape[1], K - 1)), np.zeros((K, S, *[V.shape[1], K - 1] * 2)), []
         for i in range(K):
             mine = before == i
@@ -199,13 +200,13 @@ class MovedTransitions:
             for a in range(K - 1):
                 slope[i, ..., a] = (rest[..., a] * mine) @ V
                 for b in range(a + 1):
-                    w = (p @ (H[:, a] * H[:, b]) - q[..., a] * q[..., b]) * mine
+                    w = (A @ (H[:, a] * H[:, b]) - mean[..., a] * mean[..., b]) * mine
                     P[i, :, :, a, :, b] = P[i, :, :, b, :, a] = (w @ VV).reshape(S, *[V.shape[1]] * 2)
-        p = np.exp(log_softmax(logits[..., 0, :], axis=-1))  # of the prior of the level
-        total, q = self.prior.sum(axis=1)[:, None, None], p @ H
-        slope[:, :, 0] += (self.prior @ H)[:, None] - total * q
+        A = np.exp(log_softmax(logits[..., 0, :], axis=-1))  # of the prior of the level
+        total, mean = self.prior.sum(axis=1)[:, None, None], A @ H
+        slope[:, :, 0] += (self.prior @ H)[:, None] - total * mean
         P[:, :, 0, :, 0] += total[..., None] * (
-            np.einsum("ksj,ja,jb->ksab", p, H, H) - q[..., None] * q[..., None, :]
+            np.einsum("ksj,ja,jb->ksab", A, H, H) - mean[..., None] * mean[..., None, :]
         )
         slope, P = slope.reshape(K, S, d), P.reshape(K, S, d, d)
         of_slopes = np.arange(K - 1, d)

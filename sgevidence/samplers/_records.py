@@ -37,7 +37,7 @@ class ChunkRecord(NamedTuple):
     sample_noise: float = np.nan
     n_proposals: int = 0  #: answers of a density that covers the posterior, in the place of annealing
     declined: str = ""  #: why such a density had no answer, where it was asked
-    n_sharpened: int = 0  #: annealed answers whose place a density for hierarchies has taken
+    n_replaced: int = 0  #: annealed answers whose place a density for hierarchies has taken
     #: nats by which that density exceeds an annealed answer; 0 where they agree, nan where there was none
     disagreement: float = np.nan
     #: gap of two estimates of log Z(1.3)/Z(1), nats, by tempering beyond the posterior and back; nan without
@@ -122,7 +122,7 @@ COUNTS = (
     "n_escorts",
     "n_escorts_refused",
     "n_proposals",
-    "n_sharpened",
+    "n_replaced",
     "n_returned",
     "n_renewals",
     "n_refused",

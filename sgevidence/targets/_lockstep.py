@@ -8,13 +8,14 @@ pass it by, and end at the maximum of the wide one, or on its own shoulder.  So 
 itself from there: where it peaks twice in one place the prior moves the wide peak, not the narrow one.  And a
 maximum is looked around, in all directions and nearer and nearer:
 
-    x = log f(a + s L z) − log f(a) + ½ s² |z|²,    L Lᵀ = P⁻¹,    z ~ N(0, I),    s = ½, ¼, …
+    e = log f(a + r L z) − log f(a) + ½ r² |z|²,    L Lᵀ = P⁻¹,    z ~ N(0, I),    r = ½, ¼, …
 
-which is zero for a Gaussian, and of the order s³ for another posterior of one scale.
+which is zero for a Gaussian, and of the order r³ for another posterior of one scale.
 
 Symbols: ``x`` = points, (K, d); ``f, g`` = log density there and its gradient; ``H`` = inverse curvatures,
 (K, d, d); ``s, y`` = step, and by how much the gradient fell along it; ``t`` = part of the step that is
-taken, (K,); ``a, P`` = end of a climb and precision there.
+taken, (K,); ``a, P`` = end of a climb and precision there; ``e`` = excess over the Gaussian; ``r``
+``PROBE_WIDTHS`` = distances.
 
 References
 ----------
@@ -120,8 +121,8 @@ def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Gen
     theta = (a + PROBE_WIDTHS[:, None, None] * u).reshape(-1, len(a))
     expected = target.value(a[None])[0] - 0.5 * np.outer(PROBE_WIDTHS**2, np.sum(z**2, axis=1)).ravel()
     with np.errstate(all="ignore"):
-        excess = target.value(theta) - expected
-    excess = np.where(np.isfinite(excess), excess, -np.inf)
-    most = int(np.argmax(excess))
-    # x from which a point is something else: no skewness makes as much at half a width
-    return theta[most : most + 1] if excess[most] > 3.0 else theta[:0]
+        e = target.value(theta) - expected
+    e = np.where(np.isfinite(e), e, -np.inf)
+    most = int(np.argmax(e))
+    # from which a point is something else, nats: no skewness makes as much at half a width
+    return theta[most : most + 1] if e[most] > 3.0 else theta[:0]

@@ -38,7 +38,7 @@ NOT_GAUSSIAN = 0.5
 class Tested(NamedTuple):
     """Checks of an annealed answer, and what has taken its place."""
 
-    n_sharpened: int = 0  #: a density has answered
+    n_replaced: int = 0  #: a density has answered
     #: nats by which a density exceeds an annealed answer that it does not agree with; 0 where they agree,
     #: nan where there was none
     disagreement: float = np.nan
@@ -51,7 +51,7 @@ class Tested(NamedTuple):
     def plus(self, later: "Tested") -> "Tested":
         """Both: counts add up, and of the rest the later one is kept, where it is known."""
         known = {name: value for name, value in later._asdict().items() if not np.isnan(value)}
-        counts = ("n_sharpened", "n_returned", "n_likelihoods", "n_gradients")
+        counts = ("n_replaced", "n_returned", "n_likelihoods", "n_gradients")
         return self._replace(**known | {name: getattr(self, name) + getattr(later, name) for name in counts})
 
 
@@ -126,6 +126,6 @@ def _by_density(step: Step, path: Path, rng: Streams, most: float) -> tuple[Step
     if found is not None:
         excess = found.log_evidence - cloud.log_evidence
         is_taken = not excess < -MAX_GAP_STD * np.hypot(found.log_evidence_std, cloud.log_evidence_std)
-        info = info._replace(n_sharpened=int(is_taken), disagreement=0.0 if is_taken else excess)
+        info = info._replace(n_replaced=int(is_taken), disagreement=0.0 if is_taken else excess)
         state = state._replace(cloud=without_history(found)) if is_taken else state
     return step._replace(state=state, info=step.info.plus(info), crossed=is_taken), nested.third

@@ -72,7 +72,7 @@ class MissedModes:
     def is_due(state: State, path: Path) -> bool:
         """Whether n has passed 1, 2, 4, 8, … of a model that may have several modes, or one has caught up.
 
-        Or nothing is known of other modes, as after a survey of rows that were fewer.
+        Or nothing is known of other modes, as after an answer for all rows at once.
         """
         before = np.floor(np.log2(path.memory.n)) if path.memory.n >= 1 else -1.0
         doubled = np.floor(np.log2(max(path.n, 1.0))) > before
@@ -207,8 +207,9 @@ class Crossing(NamedTuple):
         may_test = is_last and self.from_all_rows is not None and state.answered.n != path.n
         due = may_test and is_due(state, path, self.anneal)
         offer = state.offered if state.offered and state.offered.n_rows == path.n_rows else None
-        looked = state.adaptation.rivals is not None or path.model.has_one_mode or self.mode_search is None
-        if state.pending is not None and looked and not (state.is_rivalled or offer or due):
+        unknown = state.adaptation.rivals is None and self.mode_search is not None
+        looks_now = state.is_rivalled or (unknown and not path.model.has_one_mode)
+        if state.pending is not None and not (looks_now or offer or due):
             return state, infos
         step = _or_offered(step._replace(state=state.absorbed), offer, infos)
         for look in looks:
@@ -275,6 +276,9 @@ class Crossing(NamedTuple):
             return state._replace(
                 adaptation=asked.adaptation, offered=asked.offered, declined=asked.declined
             ), []
+        # nobody has asked the rivals of earlier particles how well they foretell these rows
+        forgotten = step.state.adaptation._replace(rivals=None)
+        step = step._replace(state=step.state._replace(adaptation=forgotten))
         return self._committed(step, path, rng), [step.info]
 
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:

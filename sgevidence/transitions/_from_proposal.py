@@ -155,8 +155,6 @@ class FromProposal(NamedTuple):
             adaptation = again if self.first_after == np.inf else state.adaptation
             return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
-        if path.model.n_surveyed:  # modes that count for nothing now may overtake particles that go on
-            adaptation = adaptation._replace(rivals=None)
         answered = Answered(path.n, found.components, found.doubts)
         if state.n_rows and path.model.n_params < UNANNEALED_PARAMETERS and is_blunt(found):
             offered = Offer(cloud, path.n_rows, answered)

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_t, norm, t
 
 from sgevidence import BayesianAutoregression, EvidenceSearch, EvidenceWarning, load, save
-from sgevidence.estimators import _lags
+from sgevidence.estimators import _gaps, _lags
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.samplers import Exact
@@ -56,8 +56,8 @@ def likelihood(y, p, first, W, s, X=None):
     """The same by stretches."""
     rows, _ = _lags.Past.none().rows(y, X, p, False, first)
     model = LinearModel(rows.X.shape[1])
-    stretches = _lags.Stretch.all_of(rows, p, True)
-    complete = rows.take(np.flatnonzero(_lags.is_complete(rows)))
+    stretches = _gaps.Stretch.all_of(rows, p, True)
+    complete = rows.take(np.flatnonzero(_gaps.is_complete(rows)))
     whole = model.sum_log_likelihood(np.column_stack([W, s]), complete) if len(complete) else 0.0
     return whole + sum(one.log_density(W, s) for one in stretches)
 
@@ -86,7 +86,7 @@ def test_the_likelihood_is_the_dense_marginal_normal(p, first, with_X):
     ],
 )
 def test_broken_stretches_are_seen(monkeypatch, right, wrong):
-    monkeypatch.setattr(_lags.Stretch, "log_density", broken(_lags.Stretch.log_density, right, wrong))
+    monkeypatch.setattr(_gaps.Stretch, "log_density", broken(_gaps.Stretch.log_density, right, wrong))
     with pytest.raises(AssertionError):
         check_likelihood(0, 2, 2, False)
 
@@ -253,4 +253,4 @@ def test_irregular_times_follow_one_another():
 
 def test_rows_of_gaps_are_plain_rows_where_nothing_is_missing():
     rows = Rows.of(np.ones((3, 1)), np.arange(3.0))
-    assert not _lags.Stretch.all_of(rows, 1, True) and _lags.is_complete(rows).all()
+    assert not _gaps.Stretch.all_of(rows, 1, True) and _gaps.is_complete(rows).all()

@@ -15,7 +15,7 @@ MODES = np.array([[1.0, -2.0, 0.5], [-2.0, 1.0, 0.0]])
 
 
 def target(log_likelihood, d=D):
-    """Of a likelihood alone: the prior is flat."""
+    """A likelihood with a flat prior."""
     model = CustomModel(
         lambda rng, size: rng.standard_normal((size, d)),
         lambda theta: 0.0 * theta[:, 0],

@@ -54,7 +54,7 @@ def test_a_density_answers_where_the_neck_was_lost():
     path = Path(model, Memory.empty(), ONE_ROW)
     step = confirmed(Step(lost(exact)), path, Streams.one(np.random.default_rng(1)), ANNEAL)
     cloud = step.state.cloud
-    assert step.info.n_sharpened == 1 and step.state.adaptation.checks.confirmed == 1.0
+    assert step.info.n_replaced == 1 and step.state.adaptation.checks.confirmed == 1.0
     assert abs(cloud.log_evidence - exact) < 4 * cloud.log_evidence_std < 0.3
     assert cloud.M == M and np.min(cloud.theta[:, 0]) < -3  # in the neck
 
@@ -66,7 +66,7 @@ def test_a_smooth_cloud_is_answered_by_the_density(monkeypatch):
     honest = module.hysteresis
     monkeypatch.setattr(module, "hysteresis", lambda *given: honest(*given)._replace(hysteresis=0.0))
     step = confirmed(Step(lost(exact)), path, Streams.one(np.random.default_rng(4)), ANNEAL)
-    assert step.info.n_sharpened and abs(step.state.log_evidence - exact) < 4 * step.state.log_evidence_std
+    assert step.info.n_replaced and abs(step.state.log_evidence - exact) < 4 * step.state.log_evidence_std
 
 
 def test_without_a_density_the_bar_brackets(monkeypatch):
@@ -84,7 +84,7 @@ def test_a_density_that_is_far_lower_is_not_taken(monkeypatch):
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)
     step = confirmed(Step(lost(exact, low=-5.0)), path, Streams.one(np.random.default_rng(3)), ANNEAL)
-    assert not step.info.n_sharpened and step.info.disagreement < -3
+    assert not step.info.n_replaced and step.info.disagreement < -3
 
 
 @pytest.mark.parametrize(

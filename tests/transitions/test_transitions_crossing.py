@@ -197,7 +197,7 @@ def test_rows_wait_no_longer_when_a_rival_has_caught_up(rng):
             "step._replace(state=state._replace(pending=None, ell=None))",
         ),
         (
-            "not (state.is_rivalled or offer or due)",
+            "not (looks_now or offer or due)",
             "not (offer or due)",
         ),
     ],
