@@ -12,6 +12,7 @@ from ..units import Units
 from ._documentation import documented
 from ._glm_predictions import GLMPredictions
 from ._linear_predictor import LinearPredictor
+from ._response import refuse_known_std
 from ._terms import TERM_CONSTRAINTS
 from ._transaction import learns_online
 
@@ -196,6 +197,7 @@ class BayesianGLM(GLMPredictions):
         event: Any = None,
         entry: Any = None,
         classes: Any = None,
+        known_std: Any = None,
     ) -> Self:
         """Forget what was seen and learn from these rows.
 
@@ -224,6 +226,9 @@ class BayesianGLM(GLMPredictions):
             Levels of ``"ordinal"`` from the lowest to the highest, or both labels of ``"bernoulli"``.  By
             default those of y: numbers in their order, and of strings in that of an ordered pandas
             categorical.
+        known_std : None
+            Not here: :class:`BayesianLinearRegression` takes rows with standard errors of their own, with the
+            same terms and formulas.
 
         Returns
         -------
@@ -234,6 +239,8 @@ class BayesianGLM(GLMPredictions):
         ValueError
             On bad input, such as rows that have no density under the family, if the likelihood vanishes for
             all particles, and if no family is named and y is not of counts; nothing has changed then.
+        TypeError
+            If ``known_std`` is given.
         DivergenceError
             If the particles leave the finite numbers; nothing has changed then.
 
@@ -242,6 +249,7 @@ class BayesianGLM(GLMPredictions):
         EvidenceWarning
             If y are not whole numbers where they should: then the evidence is not a probability.
         """
+        refuse_known_std(known_std)
         rows = with_known(X, offset, trials, event, entry)
         return self._learn(rows, y, sample_weight, reset=True, classes=classes)
 
@@ -257,6 +265,7 @@ class BayesianGLM(GLMPredictions):
         event: Any = None,
         entry: Any = None,
         classes: Any = None,
+        known_std: Any = None,
     ) -> Self:
         """Learn from more rows; the first call starts afresh.  Parameters and errors as in :meth:`fit`.
 
@@ -271,10 +280,13 @@ class BayesianGLM(GLMPredictions):
         entry : float, str or array-like of shape (n_samples,), optional
         classes : array-like of shape (n_classes,), optional
             Needed at the first call unless its y has all labels that may come, or they are 0 and 1.
+        known_std : None
+            Not here, as in :meth:`fit`.
 
         Returns
         -------
         self : estimator
         """
+        refuse_known_std(known_std)
         rows = with_known(X, offset, trials, event, entry)
         return self._learn(rows, y, sample_weight, reset=False, classes=classes)

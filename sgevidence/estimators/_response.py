@@ -97,6 +97,15 @@ def with_std(X: Any, known_std: Any) -> Any:
     return X if known_std is None else WithKnown(X, known_std=known_std)
 
 
+def refuse_known_std(known_std: Any) -> None:
+    """TypeError where rows have standard errors of their own, and the family has a noise."""
+    if known_std is not None:
+        raise TypeError(
+            "known_std= gives the standard error of each y, and BayesianGLM learns the noise of its family: "
+            "BayesianLinearRegression().fit(X, y, known_std=...) takes it, with the same terms and formulas"
+        )
+
+
 def checked_std(values: Any, X: Any, least: float = np.nextafter(0.0, 1.0)) -> np.ndarray:
     """Standard errors, (n,); ValueError for those that no study has."""
     std = column(values, "known_std", X)

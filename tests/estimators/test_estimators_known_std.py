@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn import clone, config_context
 
 from sgevidence import (
+    BayesianGLM,
     BayesianLinearRegression,
     EvidenceModelAverager,
     EvidenceSearch,
@@ -48,15 +49,17 @@ def check_dense(seed=0, unit=1.0, **params):
     n = int(rng.integers(3, 30))
     Z, std = rng.standard_normal((n, 2)), unit * rng.lognormal(0.0, 1.5, n)
     y = unit * (Z @ [1.0, -0.5] + 2) + std * rng.standard_normal(n)
-    model = BayesianLinearRegression(**params).fit(Z, y, known_std=std)
+    model = BayesianLinearRegression(**params, random_state=seed).fit(Z, y, known_std=std)
     units = model.units_ if params.get("standardize", True) else None
     center, scale, m, t = (np.zeros(2), np.ones(2), 0.0, 1.0) if units is None else units[:4]
     design = np.column_stack([(Z - center) / scale, np.ones(n)])
     expected, mean, sd = dense(design, y - m, std, np.full(3, t))
     assert model.log_evidence_ == pytest.approx(expected, abs=1e-8) and model.log_evidence_std_ == 0
     assert not model.warnings_
-    np.testing.assert_allclose(model.predict(Z), design @ mean + m, atol=0.1 * sd.max() * n)
-    np.testing.assert_allclose(model.coef_std_, sd[:2] / scale, rtol=0.1)
+    n_draws = len(model.particles_)  # means and standard deviations are those of draws
+    off = np.abs(model.predict(Z) - design @ mean - m)
+    assert np.all(off <= 5 * (np.abs(design) @ sd) / np.sqrt(n_draws))
+    np.testing.assert_allclose(model.coef_std_, sd[:2] / scale, rtol=5 / np.sqrt(2 * n_draws))
 
 
 @pytest.mark.parametrize("unit", [1e-7, 1.0, 1e7])
@@ -210,3 +213,12 @@ def test_files_and_lazy_collections_are_refused(tmp_path):
     np.savetxt(tmp_path / "t.csv", np.column_stack([X, LOG_RR]), delimiter=",", header="a,b,y", comments="")
     with pytest.raises(TypeError, match="known_std= is of rows in arrays and frames"):
         line().fit(RowSource(tmp_path / "t.csv", target="y"), known_std=SE)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "student_t", "poisson"])
+def test_generalised_regressions_name_the_one_that_takes_them(family):
+    model = BayesianGLM(family)
+    search = EvidenceSearch(model, {"coef_scale": [1.0, 2.0]})
+    for learn in (model.fit, model.partial_fit, search.fit):
+        with pytest.raises(TypeError, match=r"BayesianLinearRegression\(\)\.fit\(X, y, known_std="):
+            learn(X, LOG_RR, known_std=SE)
