@@ -80,17 +80,18 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
 
     Notes
     -----
-    ``fit(y)`` takes the series, ``fit(X, y)`` exogenous columns X beside it, which forecasts then need as
-    well. ``predict``, ``score``, ``score_samples`` and ``log_predictive`` are of the rows *that follow* those
-    seen, each predicted from the values before it.  The last values are kept, so that a stream may be cut
-    anywhere, in calls of a single row, too.  ``n_samples_seen_`` and ``data_fingerprint_`` are of the rows
-    whose evidence it is, without those that are conditioned on.
+    ``fit(y)`` takes the series, ``fit(X, y)`` exogenous columns X beside it, which forecasts then
+    need as well.  ``predict``, ``score``, ``score_samples`` and ``log_predictive`` take the rows *that
+    follow* those seen, and predict each from the values before it.  The estimator keeps the last values, so
+    that a stream may be cut anywhere, also into single rows.  ``n_samples_seen_`` and ``data_fingerprint_``
+    leave out the first rows, which are conditioned on.
 
-    Given the parameters, values of a series with gaps are normal, and the evidence is that of the values
-    which are there.  It is an integral over the parameters by quasi-random points, right to some hundredths
-    of a nat, and ``fit`` alone takes gaps.  ``log_predictive`` and ``predict`` need the last values.
+    A series may have missing values.  Given the parameters its observed values are normal, and their evidence
+    is an integral over the parameters by quasi-random points, with an error of some hundredths of a nat.
+    Only ``fit`` takes missing values, since this integral needs the whole series at once.  ``log_predictive``
+    and ``predict`` need the last values of the series.
 
-    The prior does not force the series to be stationary: among few rows some draws explode, and they dominate
+    The prior does not force the series to be stationary.  With few rows some draws explode: these dominate
     the mean of forecasts far ahead, while intervals stay where most draws are.
 
     References

@@ -6,34 +6,36 @@ from textwrap import indent
 
 PARAMETERS = """\
 sampler : object or None, default=None
-    Evidence algorithm; None means ``SGAIS()``.  With one that needs all rows at once there is no
-    ``partial_fit``.
+    Evidence algorithm; None means ``SGAIS()``.  The estimator has no ``partial_fit`` if the algorithm needs
+    all rows at once.
 random_state : int, RandomState instance or None, default=None
-    An int makes every ``fit`` the same.
+    An int makes every ``fit`` return the same digits.
 verbose : bool or int, default=False
-    Print one line per chunk, with the time so far and the time left at that chunk's pace, and in a long
-    chunk a line every two seconds.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead.
+    Print one line per chunk, with the time so far and an estimate of the time left, and during a long chunk a
+    line every two seconds.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead.
 n_jobs : int or None, default=None
     Processes that share sums over many rows, −1 for all cores; None is one, unless ``joblib.parallel_config``
-    says more.  It changes no digit.  They start when a fit has had work for two seconds, by its count."""
+    says more.  No digit depends on it.  The processes start once a fit has counted work for about two
+    seconds."""
 
 UNITS = """\
 standardize : bool, default=True
-    State the priors in units of the data, so that no answer depends on how columns were typed: columns (and
-    a y with a location) have mean 0 and standard deviation 1 among the rows of the first call, two-valued
-    columns mean 0 and the distance 1; without an intercept root mean squares are 1.  The evidence is that
-    of the data as given, conditional on these units, and results are in the data's units.  Fewer than ten
-    rows in the first ``partial_fit`` are held until more come.  False: priors are for the numbers as given,
-    as in the papers.
+    State the priors in units of the data, so that no answer depends on the units in which columns were
+    entered.  Over the rows of the first call a column (and a y with a location) then has mean 0 and standard
+    deviation 1, a column of two values mean 0 and their distance 1; without an intercept the root mean square
+    is 1.  The evidence is that of the data as given, conditional on these units, and results are in units
+    of the data.  If the first ``partial_fit`` brings fewer than ten rows, they are kept until more come.
+    False: the priors are for the numbers as given, as in the papers.
 units : Units or None, default=None
-    ``units_`` of another fitted estimator; None: units of the first call.  With them a stream that is cut
-    anywhere has the evidence of one ``fit``."""
+    ``units_`` of another fitted estimator; None: units of the first call.  With given units the evidence of a
+    stream does not depend on where it is cut, and is that of one ``fit``."""
 
 ATTRIBUTES = """\
 units_ : Units
     Units in which the priors are stated; there are none with ``standardize=False``.
 log_evidence_, log_evidence_std_ : float
-    log p(y | X), of a density log p(X), of all rows seen and its standard error, in nats.
+    Log evidence (log marginal likelihood) of all rows seen, log p(y | X) or for a density log p(X), and its
+    standard error, in nats.
 evidence_path_ : dict of str to ndarray
     One entry per chunk: n_samples, log_evidence, log_evidence_std, log_predictive (of the chunk
     given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
@@ -52,16 +54,17 @@ diagnostics_ : dict of str to float
     close), n_returned (answers that are the mean of annealing from the prior and back to it).
     Another sampler has other keys.
 warnings_ : list of str
-    Why the answer should not be trusted as it is: the texts of ``EvidenceWarning`` for all rows seen.
+    Reasons not to trust the answer as it is: the texts of each ``EvidenceWarning`` about the rows seen.
 particles_ : ndarray of shape (M, d)
-    Draws from the posterior in the model's unconstrained space, with ``standardize=True`` in its units.
+    Draws from the posterior, in the model's unconstrained parameters and, with ``standardize=True``, in units
+    of the data (``posterior_samples()`` has named parameters).
 particle_weights_ : ndarray of shape (M,)
     Their weights, summing to one.
 n_samples_seen_ : int
     Rows absorbed, without those of weight zero.
 data_fingerprint_ : int
-    Running checksum of sample_weight and y, or X where there is no y, the same however the rows were
-    cut.
+    Running checksum of sample_weight and y, or of X where there is no y; it does not depend on how the rows
+    were cut into calls.
 n_features_in_ : int
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Only if X has column names."""

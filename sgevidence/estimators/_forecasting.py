@@ -62,7 +62,7 @@ class ForecastMixture(NamedTuple):
         return low + (high - low) / 2
 
 
-class Forecasts(LinearCoefficients, KnownOrUnknownNoise):
+class Forecasts(KnownOrUnknownNoise, LinearCoefficients):
     """Methods that look further ahead than the next row."""
 
     order: int

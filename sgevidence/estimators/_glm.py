@@ -19,18 +19,18 @@ from ._transaction import learns_online
 
 @documented
 class BayesianGLM(GLMPredictions):
-    """Regression y ~ family(η), η = w·x + b + offset, whose log evidence grows with every chunk of rows.
+    """Regression y ~ family(η), η = w·x + b + offset, with a log evidence that each chunk of rows updates.
 
-    The priors are w_j ~ N(0, coef_scale²) and b − b₀ ~ N(0, intercept_scale²).  b₀ is the link of the mean
-    of the first call, half a count added, so that the unit of the exposure cancels in every Bayes factor.
-    For times, b₀ = log(sum of the times / (number of events + 1/2)).  With ``standardize=False``, b₀ = 0.
-    Parameters that a family has beside η have the priors below, independent of w and b.
+    The priors are w_j ~ N(0, coef_scale²) and b − b₀ ~ N(0, intercept_scale²).  b₀ is the link of the mean of
+    the first call, half a count added, so that the unit of the exposure cancels in every Bayes factor.  For
+    times, b₀ = log(sum of the times / (number of events + 1/2)).  With ``standardize=False``, b₀ = 0.
+    Parameters that a family has in addition to η have the priors below, independent of w and b.
 
     Parameters
     ----------
     family : str, Family or None, default=None
-        None: ``"poisson"`` where all y are whole numbers from zero and one of them exceeds 1; any other y is
-        a ValueError that names the families that it suits.  Or one of
+        None: ``"poisson"`` if y are counts, whole numbers from zero of which one exceeds 1; any other y
+        raises a ValueError that names the families that suit it.  Or one of
 
         * ``"gaussian"``: y ~ N(η, σ²), σ ~ half-Student-t(3);
         * ``"student_t"``: y = η + σ t(ν), σ ~ half-Student-t(3), ν ~ Gamma(2, rate 0.1);
@@ -44,8 +44,8 @@ class BayesianGLM(GLMPredictions):
         * ``"hurdle_poisson"``, ``"hurdle_negative_binomial"``: counts that are zero with probability share ~
           U(0, 1), and others that are Poisson, or negative binomial, without zero;
         * ``"beta"``: shares between 0 and 1 of mean 1 / (1 + e^(−η)) and precision φ, 1/√(1 + φ) ~ U(0, 1);
-        * ``"zero_one_beta"``: shares of which a part ~ U(0, 1) is exactly 0 or 1, of these a part ~ U(0, 1)
-          is 1, and the others are ``"beta"``;
+        * ``"zero_one_beta"``: shares that are exactly 0 or 1 with a probability ~ U(0, 1), of these 1 with a
+          probability ~ U(0, 1), and otherwise ``"beta"``;
         * ``"ordinal"``: levels in their order, P(y ≤ k) = 1 / (1 + e^(η − c_k)); a classifier.  Probabilities
           of the levels at η = 0 are uniform, Dirichlet(1), and there is no intercept;
         * ``"weibull"``, ``"lognormal"``, ``"loglogistic"``: times with log t = η + σ ε, σ ~
@@ -57,25 +57,26 @@ class BayesianGLM(GLMPredictions):
         or an object of :mod:`sgevidence.models` with another link or prior, such as
         ``Bernoulli(link="probit")`` or ``NegativeBinomial(dispersion=scipy.stats.expon(scale=0.1))``.
     breaks : int, array-like or None, default=None
-        Times at which the hazard of ``"piecewise_exponential"`` changes, or the number of its pieces, 5 by
-        default, which have as many events each.
+        Times at which the hazard of ``"piecewise_exponential"`` changes, or the number of its pieces, which
+        then have equal numbers of events.  None: 5 pieces.
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
     terms : list or None, default=None
-        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
-        effects of the columns that no group and no factor names.  Columns of levels may be strings.
+        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, in addition to the
+        linear effects of the columns.  A column whose levels a group or a factor uses has no linear effect,
+        and may hold strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
         Columns of strings are factors, and ``fit(frame)`` finds y.  It needs the package formulae.
     noise : str or None, default=None
-        Columns, factors, products and curves on which σ of ``"gaussian"`` and ``"student_t"`` depends, beside
-        a ``formula``: ``noise="~ group"``, as in :class:`BayesianLinearRegression`.
+        Formula of log σ of ``"gaussian"`` and ``"student_t"``, such as ``noise="~ group"``, in addition to a
+        ``formula`` of the mean, as in :class:`BayesianLinearRegression`.
     zeros : str or None, default=None
-        As ``noise``, of the logit of the share of zeros in zero-inflated and hurdle families.
+        Formula, as ``noise``, of the logit of the share of zeros in zero-inflated and hurdle families.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
-        Prior standard deviation of a coefficient.
+        Prior standard deviation of a coefficient.  Factors, groups and curves have ``effect_scale``.
     effect_scale : float, default=1.0
         Prior scale of the effects of terms that have no ``scale`` of their own, in units of the linear
         predictor: two levels of a factor differ by N(0, effect_scale²), and standard deviations of groups and
@@ -105,16 +106,17 @@ class BayesianGLM(GLMPredictions):
 
     Notes
     -----
-    Times, numbers (``"gaussian"``, ``"student_t"``) and counts may be known by bounds: give ``event``, or y
-    with two columns.  The evidence is that of what was observed, densities of exact y and probabilities of
-    bounds.  ``entry`` says from where on a row would have been seen.
+    Times, numbers (``"gaussian"``, ``"student_t"``) and counts may be censored: give ``event``,
+    or y with two columns of bounds.  An exact y contributes its density to the evidence, a censored one the
+    probability of its interval.  ``entry`` is the value below which a row would not have been observed (left
+    truncation).
 
-    A rate per exposure has the logarithm of the exposure as ``offset``.  ``posterior_samples`` has the
+    For a rate per exposure, ``offset`` is the logarithm of the exposure.  ``posterior_samples`` has the
     family's own parameters by name, such as ``dispersion``.
 
-    Posteriors are answered from a Gaussian or Student t at their mode; where it is too far from the
-    posterior, or there is another mode, they are annealed.  A softmax regression of two classes has the same
-    belief with scales smaller by √½.
+    The evidence comes from importance sampling with a Gaussian or Student t at the mode of the posterior; if
+    that is too far from the posterior, or there is another mode, from annealing.  A softmax regression of two
+    classes is the same model if its scales are smaller by √½.
 
     References
     ----------
@@ -205,23 +207,25 @@ class BayesianGLM(GLMPredictions):
         ----------
         X : array-like of shape (n_samples, n_features), RowSource or Dask collection
         y : array-like of shape (n_samples,) or (n_samples, 2)
-            Numbers that the family can have; of ``"bernoulli"`` labels of two kinds.  Two columns are a lower
-            and an upper bound: equal where y is exact, −inf, inf or nan where there is none; of counts both
-            ends are included.  Rows without any bound say nothing and do not count.  scikit-survival's
-            structured arrays are taken, too, and a formula may begin with ``Surv(time, dead) ~``.
+            Values that the family can have; for ``"bernoulli"`` labels of two classes.  Two columns are a
+            lower and an upper bound: equal where y is exact, −inf, inf or nan where there is no bound; for
+            counts both ends are included.  Rows without any bound carry no information and are left out.  y
+            may also be a structured array of scikit-survival, and a formula may begin with
+            ``Surv(time, dead) ~``.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         offset : float or array-like of shape (n_samples,), optional
-            Added to the linear predictor; zero by default.  If it is given, later calls need one too.
+            Added to the linear predictor; zero by default.  If the first call has an offset, later calls need
+            one, too.
         trials : int or array-like of shape (n_samples,), optional
             The family ``"binomial"`` needs them in every call; the other families refuse them.
         event : bool, str or array-like of shape (n_samples,), optional
-            True where y is the time of the event, False where it is censored: the event had not come by then;
-            a count or a number is at least y.  By default all y are exact.  A name is that of a column of X,
-            which is no covariate then.
+            True where the event was observed at y, False where y is right-censored: the event came later, or
+            the number is at least y.  By default all y are exact.  A string names a column of X, which is
+            then no covariate.
         entry : float, str or array-like of shape (n_samples,), optional
-            Rows are there only because y was beyond it, as times of those who came late; or the name of a
-            column of X.  By default rows are there whatever y is.
+            Delayed entry (left truncation): the row was observed only because its y exceeded this value.  A
+            string names a column of X. By default no row is truncated.
         classes : array-like of shape (n_classes,), optional
             Levels of ``"ordinal"`` from the lowest to the highest, or both labels of ``"bernoulli"``.  By
             default those of y: numbers in their order, and of strings in that of an ordered pandas
@@ -247,7 +251,7 @@ class BayesianGLM(GLMPredictions):
         Warns
         -----
         EvidenceWarning
-            If y are not whole numbers where they should: then the evidence is not a probability.
+            If y of a family of counts are not whole numbers: then the evidence is not a probability.
         """
         refuse_known_std(known_std)
         rows = with_known(X, offset, trials, event, entry)

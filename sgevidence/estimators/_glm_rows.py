@@ -89,6 +89,9 @@ class GLMRows(LinearPredictor):
     def _is_classifier(self) -> bool:
         return self._family.is_classifier
 
+    def _priors_beside_eta(self) -> list[str]:
+        return self._family.plain.prior_names()
+
     @property
     def _fits_intercept(self) -> bool:
         return self._wants_intercept and self._family.has_intercept

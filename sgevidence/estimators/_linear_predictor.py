@@ -129,7 +129,7 @@ class LinearCoefficients(PosteriorReports):
     @property
     def intercept_(self) -> Any:
         """Posterior mean of the intercept; 0.0 without one."""
-        if not getattr(self, "_fits_intercept", self.fit_intercept):  # an ordinal family has thresholds
+        if not getattr(self, "_fits_intercept", self.fit_intercept):
             return 0.0
         self._must_have_learnt("intercept_")
         mean = self._posterior_mean_and_std("intercept")[0]
@@ -137,12 +137,17 @@ class LinearCoefficients(PosteriorReports):
 
     def _prior_notes(self) -> list[str]:
         stated = f"coefficients N(0, {self.coef_scale:g}²)"
-        if getattr(self, "_wants_intercept", self.fit_intercept):
+        if getattr(self, "_fits_intercept", self.fit_intercept):  # an ordinal family has thresholds
             stated += f", intercept N({'b₀' if self._has_origin else '0'}, {self._intercept_scale:g}²)"
+        stated = ", ".join([stated, *self._priors_beside_eta()])
         classes: Any = getattr(self, "classes_", ())
         if len(classes) != 2 or self.coef_.ndim > 1:
             return self._said(stated)
         return [f"coefficients: of class {classes[1]}, against {classes[0]}", *self._said(stated)]
+
+    def _priors_beside_eta(self) -> list[str]:
+        """Priors of parameters that are not in the linear predictor."""
+        return []
 
     @property
     def _intercept_scale(self) -> float:
@@ -158,6 +163,19 @@ class KnownOrUnknownNoise(PosteriorReports):
     """Posterior mean of the noise of a linear regression."""
 
     noise_std: float | None
+    noise_prior: tuple[float, float] | None
+    noise_scale: float | None
+    #: Common σ of the model where rows have standard errors, in the unit of y; None: without any
+    _std_unit: float | None = None
+
+    def _priors_beside_eta(self) -> list[str]:
+        if self._std_unit is not None:
+            return []
+        if self.noise_std is not None:
+            return [f"known noise_std {self.noise_std:g}"]
+        if self.noise_prior is not None:
+            return ["noise_std² InvGamma({:g}, {:g})".format(*self.noise_prior)]
+        return [f"noise_std half-t(3, {1.0 if self.noise_scale is None else self.noise_scale:g})"]
 
     @property
     def noise_std_(self) -> float:

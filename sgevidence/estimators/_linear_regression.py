@@ -30,7 +30,7 @@ NOISE = ("noise_std", "noise_prior", "noise_scale")
 
 @documented
 class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredictor):
-    """Linear regression y ~ N(w·x + b, σ²) whose log evidence grows with every chunk of rows.
+    """Linear regression y ~ N(w·x + b, σ²) with a log evidence that every chunk of rows updates.
 
     The priors are w_j ~ N(0, coef_scale²), b ~ N(0, intercept_scale²) and, if σ is unknown,
     σ ~ half-Student-t(3, noise_scale) or σ² ~ InvGamma(noise_prior), independent of w (journal paper,
@@ -44,21 +44,22 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
     terms : list or None, default=None
-        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
-        effects of the columns that no group and no factor names.  Columns of levels may be strings.
+        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, in addition to the
+        linear effects of the columns.  A column whose levels a group or a factor uses has no linear effect,
+        and may hold strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
         Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
         (``pip install formulae``).
     noise : str or None, default=None
-        Columns, factors, products and curves on which σ depends, beside a ``formula``: ``noise="~ group"``.
-        Coefficients are N(0, coef_scale²), nats of log σ for a standard deviation of a column, and levels of
-        a factor differ by N(0, effect_scale²).  The prior of σ is that of rows whose columns have their
-        means, as ``noise_std_`` is.  The evidence is no longer exact.
+        Formula of log σ, such as ``noise="~ group"``, in addition to a ``formula`` of the mean: columns,
+        factors, products and curves.  A change of a column by its standard deviation changes log σ by N(0,
+        coef_scale²), and two levels of a factor differ by N(0, effect_scale²).  The prior of σ, and
+        ``noise_std_``, are for a row whose columns have their mean values.  The evidence is no longer exact.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
-        Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for
-        one of the column.
+        Prior standard deviation of a coefficient; with ``standardize=True`` in standard deviations of y per
+        standard deviation of the column.  Factors, groups and curves have ``effect_scale``.
     effect_scale : float, default=1.0
         Prior scale of the effects of terms that have no ``scale`` of their own, in units of the linear
         predictor: two levels of a factor differ by N(0, effect_scale²), and standard deviations of groups and
@@ -73,7 +74,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         the mean alone, and is compared with others of its kind only.
     noise_prior : tuple of two floats or None, default=None
         Shape and scale of an inverse gamma prior of σ².  None: σ ~ half-Student-t(3, ``noise_scale``), which
-        has 4 % below a twentieth of its scale and a heavy tail: InvGamma(1, 1) all but excludes σ < 0.1.
+        has a heavy tail, and 4 % of its mass below a twentieth of its scale; InvGamma(1, 1) nearly excludes σ
+        < 0.1.
     noise_scale : float or None, default=None
         Scale of that half-Student-t; None: 1, which suits a standardised y.  The prior ends at 10⁻³⁰ scales,
         so that rows that lie on a plane exactly have a finite evidence, too.  At most one of ``noise_std``,
@@ -102,10 +104,10 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     Notes
     -----
-    ``sample_weight`` multiplies a row's log-likelihood and means repetition.  Rows of weight zero
-    are dropped.  With ``known_std`` of ``fit``, y_i ~ N(w·x_i + b, s_i²), without other noise: a
-    meta-analysis of a common effect, and one of random effects with a group of one level per row.
-    ``fit`` on an array equals ``partial_fit`` on it with the same seed, bit for bit.
+    ``sample_weight`` multiplies a row's log-likelihood: the row counts that many times.  Rows of
+    weight zero are dropped.  With ``known_std`` of ``fit``, y_i ~ N(w·x_i + b, s_i²) without other noise.
+    This is a meta-analysis with a common effect or, with a group that has one level per row, with random
+    effects.  ``fit`` on an array equals ``partial_fit`` on it with the same seed, bit for bit.
 
     References
     ----------
@@ -320,9 +322,6 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         return found
 
     # -- rows with standard errors of their own ---------------------------------------------------
-
-    #: Common σ of the model where rows have standard errors, in the unit of y; None: without any
-    _std_unit: float | None = None
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         known = with_known(X)

@@ -21,7 +21,7 @@ from ._transaction import learns_online
 
 @documented
 class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
-    """Softmax regression p(y = k | x) ∝ exp(w_k·x + b_k) whose log evidence grows with every chunk.
+    """Softmax regression p(y = k | x) ∝ exp(w_k·x + b_k) with a log evidence that each chunk updates.
 
     All K weight vectors are kept, with entries N(0, coef_scale²) and b_k − b₀ₖ ~ N(0, intercept_scale²)
     (journal paper, App. B.2).  b₀ₖ are the logarithms of the shares of the classes in the first call, half
@@ -46,7 +46,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     columns_ : ndarray of shape (n_columns,)
         Indices of the columns that the model uses, in the order of ``coef_``.
     coef_, coef_std_ : ndarray of shape (n_classes, n_columns)
-        Posterior mean and standard deviation, one row a class, also for two classes.
+        Posterior mean and standard deviation, one row per class, also for two classes.
     intercept_ : ndarray of shape (n_classes,)
         Posterior mean.
     {attributes of every estimator}
@@ -58,7 +58,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
 
     Notes
     -----
-    ``sample_weight`` multiplies a row's log-likelihood and means repetition.
+    ``sample_weight`` multiplies a row's log-likelihood: the row counts that many times.
 
     References
     ----------

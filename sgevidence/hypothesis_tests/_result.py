@@ -169,7 +169,8 @@ class BayesFactorResult:
 def ratio(log_factor: float) -> str:
     """A Bayes factor with three digits, however large it is."""
     if abs(log_factor) < 13.0:  # nats up to which a Bayes factor is written without an exponent of its own
-        return f"{math.exp(log_factor):.3g}"
+        digits = f"{math.exp(log_factor):.3g}"
+        return digits if "e+" not in digits else f"{float(digits):.0f}"
     exponent, rest = divmod(log_factor / math.log(10), 1)
     mantissa = f"{10**rest:.1f}"
     return f"1.0e{exponent + 1:+03.0f}" if mantissa == "10.0" else f"{mantissa}e{exponent:+03.0f}"

@@ -84,17 +84,16 @@ class Facts(NamedTuple):
 def facts_of(models: Any, names: Sequence[str], model_prior: np.ndarray) -> Facts:
     """Priors that are alike stand once; a search has those of its best model alone."""
     if is_search(models):
-        found = {"of the best model": getattr(models, "best_estimator_", None)}
+        found = {"the best model": getattr(models, "best_estimator_", None)}
     elif hasattr(last_step(models), "log_evidence_") and not hasattr(models, "named_estimators_"):
-        found = {"of all models": models}  # a mixture, or a selector
+        found = {"all models": models}  # a mixture, or a selector
     else:
         found = named_models(models)
     words: dict[str, list[str]] = {}
     for name, model in found.items():
         words.setdefault(prior_words(model), []).append(name)
     whose = {
-        text: "of all models" if len(words) == 1 < len(found) else ", ".join(who)
-        for text, who in words.items()
+        text: "all models" if len(words) == 1 < len(found) else ", ".join(who) for text, who in words.items()
     }
     return Facts(tuple(model_prior.tolist()), tuple((who, text) for text, who in whose.items() if text))
 

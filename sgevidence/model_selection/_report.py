@@ -147,7 +147,9 @@ def _doubts(table: Any) -> list[str]:
 
 
 def _priors(table: Any) -> list[str]:
-    said = [f"{words[0].upper()}{words[1:]}, {who}." for who, words in table._facts.priors]
+    said = [f"Priors of {who}{words.removeprefix('priors')}." for who, words in table._facts.priors]
+    if said and "b₀" in said[-1]:
+        said[-1] += " The link of the mean of y is b₀."
     return said or ["Priors of the parameters: these models do not say theirs in a line, state them here."]
 
 
@@ -163,8 +165,8 @@ def _robustness(table: Any) -> list[str]:
     most = _size(high_factor) if high_factor >= 0 else f"1/{_size(-high_factor)}"
     decisive = low.rsplit(" ", 2)[0]
     return [
-        f"Of all prior scales, a third and three times as wide, {decisive} moves the Bayes factor of {first} "
-        f"over {second} most: it is {least} under {low}{turns}, and {most} under {high}."
+        f"With each prior scale divided and multiplied by three, {decisive} moves the Bayes factor of "
+        f"{first} over {second} most: it is {least} under {low}{turns}, and {most} under {high}."
     ]
 
 

@@ -12,7 +12,15 @@ import numpy as np
 from autograd.scipy.special import betaln, gammaln
 from scipy.special import digamma, log_ndtr
 
-from ._own_priors import GAMMA_2_01, HALF_LOG_2PI, UNIT_EXPONENTIAL, UNIT_HALF_T, check_prior, from_normal
+from ._own_priors import (
+    GAMMA_2_01,
+    HALF_LOG_2PI,
+    UNIT_EXPONENTIAL,
+    UNIT_HALF_T,
+    check_prior,
+    from_normal,
+    prior_name,
+)
 from ._special import log_beta_tail, log_gamma_tail
 
 
@@ -65,6 +73,10 @@ class Family:
     def plain(self) -> "Family":
         """The law of y without bounds."""
         return self
+
+    def prior_names(self) -> list[str]:
+        """Parameters beside η, each with its prior, as papers write it."""
+        return [f"{name} {prior_name(getattr(self, name))}" for name in self.own]
 
     def own_of(self, z: Any) -> list[Any]:
         """Parameters beside η, (M, 1) each, of standard normals (M, K)."""

@@ -60,6 +60,9 @@ class Ordinal(Family):
     def n_own(self) -> int:
         return self.n_levels - 1
 
+    def prior_names(self) -> list[str]:
+        return ["probabilities of the levels at the mean Dirichlet(1)"]
+
     def own_of(self, z: Any) -> list[Any]:
         """Thresholds, (M, 1) each."""
         log_above, thresholds = 0.0, []

@@ -26,6 +26,9 @@ class Exponential(NamedTuple):
 
     scale: float = 1.0
 
+    def __str__(self) -> str:
+        return f"Exp({1 / self.scale:g})"
+
     def from_normal(self, z: np.ndarray) -> np.ndarray:
         return -self.scale * log_ndtr(-z)
 
@@ -41,6 +44,9 @@ class GammaPrior(NamedTuple):
 
     shape: float
     rate: float
+
+    def __str__(self) -> str:
+        return f"Gamma({self.shape:g}, rate {self.rate:g})"
 
     def from_normal(self, z: np.ndarray) -> np.ndarray:
         lower, upper = gammaincinv(self.shape, ndtr(z)), gammainccinv(self.shape, ndtr(-z))
@@ -59,6 +65,9 @@ class Lomax(NamedTuple):
 
     a: float
 
+    def __str__(self) -> str:
+        return f"Lomax({self.a:g})"
+
     def from_normal(self, z: np.ndarray) -> np.ndarray:
         return np.expm1(-log_ndtr(-z) / self.a)
 
@@ -71,6 +80,9 @@ class Lomax(NamedTuple):
 
 class Uniform(NamedTuple):
     """Density 1 over 0 < κ < 1."""
+
+    def __str__(self) -> str:
+        return "U(0, 1)"
 
     def from_normal(self, z: np.ndarray) -> np.ndarray:
         return ndtr(z)
@@ -86,6 +98,9 @@ class HalfStudentT(NamedTuple):
     """σ ~ half-Student-t with three degrees of freedom, as the noise of a linear regression."""
 
     scale: float = 1.0
+
+    def __str__(self) -> str:
+        return f"half-t(3, {self.scale:g})"
 
     def from_normal(self, z: np.ndarray) -> np.ndarray:
         # P(σ > s) = Φ(−z): both tails by their leading term, where the quantile function has lost digits
@@ -151,6 +166,14 @@ class RootInverseGamma(NamedTuple):
 
 UNIT_EXPONENTIAL, GAMMA_2_01 = Exponential(), GammaPrior(2.0, 0.1)
 UNIFORM, UNIT_HALF_T, ROOT_UNIFORM = Uniform(), HalfStudentT(), Lomax(0.5)
+
+
+def prior_name(prior: Any) -> str:
+    """A prior as papers write it."""
+    if not hasattr(prior, "dist"):
+        return str(prior)
+    given = [f"{value:g}" for value in prior.args] + [f"{k}={value:g}" for k, value in prior.kwds.items()]
+    return f"{prior.dist.name}({', '.join(given)})"  # of scipy.stats
 
 
 def value_of(z: np.ndarray, prior: Any) -> np.ndarray:

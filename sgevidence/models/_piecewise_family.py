@@ -56,6 +56,9 @@ class PiecewiseExponential(Times):
     def n_own(self) -> int:
         return len(self.breaks) + 1
 
+    def prior_names(self) -> list[str]:
+        return [f"log rates N(0, {self.scale:g}²)"]
+
     def own_of(self, z: Any) -> list[Any]:
         return [anp.exp(self.scale * z[:, k : k + 1]) for k in range(self.n_own)]
 

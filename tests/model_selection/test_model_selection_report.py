@@ -227,7 +227,7 @@ def check_robustness():
     assert found.highest[1] == pytest.approx(sign * factor(coef_scale=3.0), abs=1e-9)
     assert found.as_given == pytest.approx(sign * factor(), abs=1e-9)
     said = one_line(table.report())
-    assert "a third and three times as wide, coef_scale moves the Bayes factor of " in said
+    assert "divided and multiplied by three, coef_scale moves the Bayes factor of " in said
     assert f"{math.exp(found.highest[1]):.3g} under coef_scale * 3." in said
 
 
