@@ -21,6 +21,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from ..estimators import has_times
 from ..model_selection import transformed
+from ..rows import read_event
 from ._style import BAND, COLORS, Picture, axes, drawn, legend, line_style
 
 
@@ -120,10 +121,11 @@ class SurvivalDisplay(Picture):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Times.
-        event : array-like of shape (n_samples,), optional
-            False where a time is censored; by default all are of events.
-        groups : array-like of shape (n_samples,), optional
-            Label of the group of each row; by default there is one.
+        event : str or array-like of shape (n_samples,), optional
+            True where the event was observed, False where the time is censored, or a column of X; by default
+            all events were observed.
+        groups : str or array-like of shape (n_samples,), optional
+            Label of the group of each row, or a column of X; by default there is one group.
         offset : float or array-like of shape (n_samples,), optional
 
         Raises
@@ -131,14 +133,15 @@ class SurvivalDisplay(Picture):
         TypeError
             If it predicts no survival.
         ValueError
-            If lengths differ.
+            If lengths differ, or ``event`` has other values than 1 and 0.
         """
         model = drawn(cls, estimator, "predict_survival")
         if not has_times(model):
             raise TypeError(f"{model!r} predicts no survival: its family is not one of times")
         name = getattr(y, "name", None)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        event = np.ones(len(y), dtype=bool) if event is None else np.asarray(event).astype(bool)
+        event, groups = (X[one] if isinstance(one, str) else one for one in (event, groups))
+        event = np.ones(len(y), dtype=bool) if event is None else read_event(event, X) > 0
         groups = np.full(len(y), "all rows") if groups is None else np.asarray(groups)
         check_consistent_length(X, y, event, groups)
         times = np.linspace(0.0, y.max(), 200)  # times of a curve

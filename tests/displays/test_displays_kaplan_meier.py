@@ -1,6 +1,7 @@
 """Kaplan and Meier's estimate against published tables, and the picture beside predictions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -56,3 +57,16 @@ def test_lines_are_means_over_groups():
     np.testing.assert_allclose(same.survival, display.survival, atol=0.02)
     with pytest.raises(TypeError, match="predicts no survival"):
         SurvivalDisplay.from_estimator(BayesianGLM("gamma", sampler=FEW).fit(X, t), X, t)
+
+
+def test_columns_by_name_and_events_that_are_none():
+    frame = pd.DataFrame({"x": np.arange(21.0), "relapse": RELAPSED, "sex": [1, 0, 0] * 7})
+    model = BayesianGLM("weibull", columns=["x"], sampler=FEW, random_state=0)
+    model.fit(frame, WEEKS, event="relapse")
+    named = SurvivalDisplay.from_estimator(model, frame, WEEKS, event="relapse", groups="sex")
+    given = SurvivalDisplay.from_estimator(model, frame, WEEKS, event=frame["relapse"], groups=frame["sex"])
+    assert named.names == given.names == ["0", "1"]
+    for one, other in zip(named.observed, given.observed):
+        np.testing.assert_array_equal(one.survival, other.survival)
+    with pytest.raises(ValueError, match="give status == 2"):  # all would be events
+        SurvivalDisplay.from_estimator(model, frame, WEEKS, event=1 + np.asarray(RELAPSED, dtype=int))
