@@ -24,7 +24,7 @@ def _children_are_online(self: "EvidenceModelAverager") -> bool:
 
 
 class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseComposition):
-    """Average of models, weighted by posterior probability, by joint prediction, or for the moment.
+    """Average of models, weighted by posterior probability, by stacking, or with a memory that fades.
 
     Parameters
     ----------
@@ -66,11 +66,12 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         Bounds of 90 % for the weights: what the standard errors of the evidences leave of them; of
         ``"stacking"``, what the choice of rows leaves (Bayesian bootstrap, computed when asked for).
     log_evidence_, log_evidence_std_ : float
-        The average's log density of the rows before it learnt from them, with the weights before each chunk,
-        and its standard error (delta method), in nats.  With ``"bma"`` this is the log evidence of the
-        mixture of models, log Σ_k prior_k Z_k; with ``"dynamic"`` Σ log Σ_k weight_k p_k(chunk | rows before)
-        over chunks; of ``"stacking"`` Σ log Σ_k weight_k p_k(row | chunks before) over rows after the first
-        chunk, its error without that of the weights.  All are log densities of the rows, and can be compared.
+        Log density with which the average predicted the rows before it learnt from them, using the weights
+        before each chunk, and its standard error (delta method), in nats.  With ``"bma"`` this is the log
+        evidence of the mixture of models, log Σ_k prior_k Z_k; with ``"dynamic"`` Σ log Σ_k weight_k
+        p_k(chunk | rows before) over chunks; of ``"stacking"`` Σ log Σ_k weight_k p_k(row | chunks before)
+        over rows after the first chunk, its error without that of the weights.  All are log densities of the
+        rows, and can be compared.
     log_evidences_, log_evidences_std_ : ndarray of shape (n_models,)
         Log evidence of each model and its standard error, in nats.
     weights_path_ : dict of str to ndarray

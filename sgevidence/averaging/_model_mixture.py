@@ -78,7 +78,7 @@ class AverageSummary(NamedTuple):
         ``log_evidence``, ``log_evidence_std`` (nats), ``warnings``.
     parameters : ParameterTable or None
         Parameters averaged over models, if these are regressions of one kind that see the same columns:
-        ``probability`` (sum of the weights of the models that have the parameter), ``mean``, ``sd`` and the
+        ``inclusion`` (sum of the weights of the models that have the parameter), ``mean``, ``sd`` and the
         bounds of the interval.  A coefficient is zero in models without its column.
     """
 
@@ -145,7 +145,7 @@ def _parameters(averager: Any, models: list[Any], q: list[float]) -> ParameterTa
         sd = np.sqrt(W @ (values - mean) ** 2)
         labels.append(label)
         rows.append((averager.weights_[has].sum(), mean, sd, *weighted_quantiles(values, W, q)))
-    columns = dict(zip(["probability", "mean", "sd", *map(percent, q)], np.array(rows).reshape(-1, 5).T))
+    columns = dict(zip(["inclusion", "mean", "sd", *map(percent, q)], np.array(rows).reshape(-1, 5).T))
     return ParameterTable(columns, labels, "averaged over models")
 
 

@@ -80,11 +80,11 @@ def compare(
     target: Annotated[str | None, typer.Option(help="column of y; none for mixtures")] = None,
     features: Annotated[
         list[str] | None,
-        typer.Option(help="columns of one model, as a,b,c; once a model; default: all"),
+        typer.Option(help="columns of one model, as a,b,c; once per model; default: all"),
     ] = None,
     formula: Annotated[
         list[str] | None,
-        typer.Option(help="a model, as 'y ~ x + (1 | group)'; once a model, in the place of --target"),
+        typer.Option(help="a model, as 'y ~ x + (1 | group)'; once per model, in the place of --target"),
     ] = None,
     mixture: Annotated[str | None, typer.Option(help="numbers of components, as 1-7 or 1,2,4")] = None,
     family: Annotated[
@@ -100,7 +100,7 @@ def compare(
         str | None, typer.Option(help="column of the time from which on a row would have been seen")
     ] = None,
     factor: Annotated[
-        list[str] | None, typer.Option(help="column whose values are levels, as text is; once a column")
+        list[str] | None, typer.Option(help="column whose values are levels, as text is; once per column")
     ] = None,
     sep: Sep = None,
     decimal: Decimal = ".",
@@ -129,7 +129,7 @@ def compare(
 
 @app.command()
 def watch(
-    data: Annotated[str, typer.Argument(help="file of numbers, a row a line; - is standard input")] = "-",
+    data: Annotated[str, typer.Argument(help="file of numbers, one row per line; - is standard input")] = "-",
     hazard: Annotated[float, typer.Option(help="prior probability of a change at a row")] = 1 / 250,
     threshold: Annotated[float, typer.Option(help="posterior probability that declares a change")] = 0.9,
     checkpoint: Annotated[

@@ -133,7 +133,7 @@ def print_selection(selection: Selection, as_json: bool) -> None:
     order = np.argsort(-inclusion, kind="stable")
     # inclusion probability of the median probability model
     selected = np.where(inclusion[order] >= 0.5, "yes", "")
-    table = {"probability": inclusion[order], "selected": selected}
+    table = {"inclusion": inclusion[order], "selected": selected}
     typer.echo(str(Table(table, [names[k] for k in order])))
     typer.echo("")
     typer.echo(str(Table(columns, [", ".join(subset) or "null" for subset in subsets])))

@@ -151,16 +151,16 @@ class SubsetReports(Standardising):
         Returns
         -------
         ParameterTable
-            One row per column of X, of a softmax for each class: ``probability`` that the column is in the
-            model, ``mean`` and ``sd`` of its coefficient over subsets, zero where the column is out.
+            One row per column of X, of a softmax for each class: ``inclusion``, the probability that it is in
+            the model, ``mean`` and ``sd`` of its coefficient over subsets, zero where the column is out.
         """
         self._must_be_fitted()
         features, coef = dimension_labels(self, "feature", self.n_features_in_), self.coef_
         names = [f"coef[{name}]" for name in features]
         if coef.ndim == 2:
             names = [f"coef[{one}, {name}]" for one in self.classes_ for name in features]
-        probability = np.broadcast_to(self.inclusion_probabilities_, coef.shape)
-        table = {"probability": probability, "mean": coef, "sd": self.coef_std_}
+        inclusion = np.broadcast_to(self.inclusion_probabilities_, coef.shape)
+        table = {"inclusion": inclusion, "mean": coef, "sd": self.coef_std_}
         columns = {name: np.ravel(values) for name, values in table.items()}
         return ParameterTable(columns, names, heading(self), warned(self))
 

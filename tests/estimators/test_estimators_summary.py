@@ -141,13 +141,13 @@ def test_an_average_has_a_point_at_zero_for_models_without_the_column():
     table, exact = averager.summary(), EvidenceFeatureSelector(size_prior="uniform").fit(X, y)
     assert table.models["weight"].tolist() == sorted(averager.weights_, reverse=True)
     at = [table.parameters.index.index(f"coef[x{j}]") for j in (0, 1)]
-    assert table.parameters["probability"][at] == pytest.approx(exact.inclusion_probabilities_, abs=1e-6)
+    assert table.parameters["inclusion"][at] == pytest.approx(exact.inclusion_probabilities_, abs=1e-6)
     assert table.parameters["mean"][at] == pytest.approx(exact.coef_, abs=0.02)
     assert table.parameters["sd"][at] == pytest.approx(exact.coef_std_, rel=0.1)
     assert max(map(len, repr(table).splitlines())) <= 80 and table._repr_html_().count("<table>") == 2
     selected = exact.summary()
     assert selected.index == ["coef[x0]", "coef[x1]"]
-    assert np.array_equal(selected["probability"], exact.inclusion_probabilities_)
+    assert np.array_equal(selected["inclusion"], exact.inclusion_probabilities_)
 
 
 def test_models_of_different_kinds_share_no_parameters():
