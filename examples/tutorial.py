@@ -35,18 +35,18 @@ search = EvidenceSearch(model, {"formula": formulas}).fit(penguins)
 print(search.comparison_)
 
 # %%
-# Body mass and species both matter (0.96), and the slope is one for all species: one for each (the fourth
-# formula) could fit better, but gave probability to slopes that the data do not have.  ``± 0`` is the
-# standard error over random seeds, zero here, since linear regression is exact.  All logarithms are
-# natural: the unit is the nat.  By itself a log evidence says nothing, since it depends on the units of y;
-# only differences between models of the same rows have a meaning: the difference of two is the log of their
-# Bayes factor.
+# The best formula, with a posterior probability of 0.96, has body mass and species, and one slope for all
+# species.  A slope for each species (the fourth formula) can fit better, but its prior spreads over slopes
+# that the data do not have.  ``± 0`` is the standard error of the log evidence: it is zero here, since
+# linear regression is exact.  All logarithms are natural: the unit is the nat.  A single log evidence means
+# nothing, since it depends on the units of y.  The difference between two models of the same rows is the
+# logarithm of their Bayes factor.
 
 print(search.best_estimator_.summary())
 
 # %%
-# Within a species a bill is 1.5 mm deeper for a kilogram more.  ``search.comparison_.report()`` writes the
-# table and the sentence for a paper.
+# Within a species, bills are 1.5 mm deeper per kilogram of body mass.  ``search.comparison_.report()``
+# writes the table and the sentence for a paper.
 
 # %%
 # Any models side by side
@@ -77,18 +77,17 @@ table = compare(models)
 print(table)
 
 # %%
-# The line cannot bend, and is last.  The cubic contains the parabola and fits at least as well, yet it
-# is less probable: it gave probability to curves that the data do not follow.  The table has columns
-# that it does not print: ``table["evidence_against"]`` puts the Bayes factors in Kass and Raftery's
-# words.
+# The line cannot bend, and is last.  The cubic contains the parabola and fits at least as well, yet it is
+# less probable: its prior spreads over curves that the data do not follow.  The table has columns that it
+# does not print: ``table["evidence_against"]`` puts the Bayes factors in Kass and Raftery's words.
 
 ComparisonDisplay.from_estimators(models)
 
 # %%
 # Rows that arrive
 # ----------------
-# ``partial_fit`` takes rows as they come, and the evidence is always that of all rows so far.  An averager
-# gives them to several models at once and weighs the models by their posterior probability.
+# ``partial_fit`` takes rows as they arrive, and the evidence is always that of all rows so far. An averager
+# gives the rows to several models at once and weights the models by their posterior probabilities.
 
 from sgevidence import EvidenceModelAverager
 from sgevidence.displays import ModelProbabilitiesDisplay
@@ -120,7 +119,8 @@ print(replicate(annealed, X, y, n=4, random_state=0))
 
 # %%
 # A linear regression needs no sampling: by default the answer is a closed form, and the error bar is 0.
-# ``SGAIS(proposal=None)`` samples, as for models without a closed form, and must agree:
+# ``SGAIS(proposal=None)`` samples instead, as it does for models without a closed form.  Both answers must
+# agree:
 
 annealed.set_params(random_state=0).fit(X, y)
 line = BayesianLinearRegression().fit(X, y)
@@ -146,8 +146,8 @@ MixtureDisplay.from_estimator(mixtures[best], petals)
 # %%
 # Has something changed?
 # ----------------------
-# Evidence also compares "one regime" with "a new one began here".  ``EvidenceMonitor`` does that row by
-# row; a series of numbers needs no model.
+# The evidence also compares "nothing has changed" with "something changed here". ``EvidenceMonitor`` does
+# this row by row, and for a series of numbers it needs no model from you.
 
 from sgevidence import EvidenceMonitor
 

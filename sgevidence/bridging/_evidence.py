@@ -145,8 +145,8 @@ def bridge_evidence(
         is flattened: its variables side by side in their order, the last index of each fastest.  Select the
         parameters of the density, as in ``data.posterior[["mu", "log_sigma"]]``, without functions of them.
     log_density : callable (M, d) -> (M,)
-        log likelihood + log prior of M draws at a time, nats, with all constants that shall count and the
-        Jacobian of the unconstrained scale.  −inf outside of the support.
+        log likelihood + log prior of M draws at a time, nats, with all normalising constants and the Jacobian
+        of the unconstrained scale.  −inf outside of the support.
     vectorized : bool, default=True
         False: ``log_density`` takes one draw (d,) and gives a number.
     random_state : int, RandomState instance or None, default=None

@@ -53,7 +53,7 @@ def _has_mean(estimator: Any) -> bool:
 
 @documented
 class BayesianModel(RowsOrNone, WatchedFunctions):
-    """Log evidence of a model given by its log likelihood and priors of its parameters by name.
+    """A model of your own, given by its log likelihood and priors of its parameters, with a log evidence.
 
     Parameters
     ----------
@@ -93,12 +93,13 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         ``(p, X, y)`` returns a dictionary of derivatives of each row's log density, (M, n) for scalars and
         ``(M, n, *shape)``.
     max_calls : int or None, default=None
-        Most θ at which ``log_likelihood`` may be evaluated in one call of ``fit`` or ``partial_fit``, where
-        it is expensive: a :class:`CallLimitError` says what more is to be expected.  Priors of up to three
-        parameters by name take about 1300, 8000 or 22 000, others 25 000 to 40 000, most of them for a
-        survey of the prior, which a limit makes smaller: narrow modes are then missed more often.  Annealing,
-        where neither answers, takes 10⁵ and more.  ``verbose`` prints an estimate of number and time after
-        the first hundred, of which a fit longer than ten minutes warns.  None: no limit.
+        Largest number of parameter vectors θ at which one call of ``fit`` or ``partial_fit`` may evaluate
+        ``log_likelihood``, if that is expensive; a fit that needs more raises a :class:`CallLimitError` with
+        the expected number.  A fit with one, two or three named parameters takes about 1300, 8000 or 22 000
+        evaluations, with more parameters 25 000 to 40 000.  Most of these are a survey of the prior, which a
+        limit makes smaller, so that it misses narrow modes more often.  If the survey gives no answer,
+        annealing takes 10⁵ evaluations and more.  ``verbose`` prints an estimate of their number and time
+        after the first hundred; a warning says so if that is more than ten minutes.  None: no limit.
     {parameters of every estimator}
 
     Attributes

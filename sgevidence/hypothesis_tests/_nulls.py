@@ -1,4 +1,4 @@
-r"""Which hypotheses a test compares: an effect or one side with none, or all beside an interval with it.
+r"""Which hypotheses a test compares: an effect or one side with none, or the outside of an interval with it.
 
 With the density π of an effect e and the evidence of a region A of it,
 
@@ -64,7 +64,9 @@ class Nulls(NamedTuple):
         if not isinstance(null, (tuple, list)):
             return cls(alternative)
         if alternative != "two-sided":
-            raise ValueError("an interval as null= is compared with all beside it: leave alternative= out")
+            raise ValueError(
+                "an interval as null= is compared with the values outside: leave alternative= out"
+            )
         is_pair = len(null) == 2 and all(isinstance(x, Real) and not isinstance(x, bool) for x in null)
         if not (is_pair and low <= null[0] < null[1] <= high and (null[0] > low or null[1] < high)):
             raise ValueError(

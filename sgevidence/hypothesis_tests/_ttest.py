@@ -272,8 +272,8 @@ def ttest(
     Returns
     -------
     BayesFactorResult
-        Log Bayes factor, nats, of a difference against none, of one side against none, or of all effects
-        beside the interval against those in it; printed, it says of which.
+        Log Bayes factor, nats, of a difference against none, of one side against none, or of effects outside
+        the interval against those inside it; its printed text says which.
 
     Raises
     ------

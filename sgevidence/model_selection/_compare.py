@@ -35,8 +35,8 @@ def compare(
     Parameters
     ----------
     models : mapping, sequence, EvidenceModelAverager, GridSearchCV or its ``cv_results_``
-        Fitted estimators by name, or in a list (named by the parameters in which they differ); pipelines and
-        frozen estimators are looked through.  An averager stands for its models.  A search needs
+        Fitted estimators by name, or in a list (named by the parameters in which they differ), also as the
+        last step of a pipeline or frozen.  An averager is compared model by model.  A search needs
         ``scoring=evidence_scorers``, ``refit="log_evidence"`` and ``cv=FullData()``.  One fitted mixture
         stands for 1 … ``n_components`` components, whose errors are shared (``component_evidence_``).  One
         fitted ``EvidenceFeatureSelector`` stands for its best subsets, with their prior probabilities.
@@ -47,12 +47,13 @@ def compare(
         Probability of the interval of ``probability``, half of the rest on each side.
     check : tuple, dict or frame, optional
         Arguments of :func:`predictive_check`: ``(X, y)``, a frame that has the y of formulas, or such as
-        ``dict(X=X, y=y, offset=offset)``: each model is asked whether it reproduces these rows.  By default
-        none is, and a model that has the most evidence may fit badly.
+        ``dict(X=X, y=y, offset=offset)``: the table says whether a model reproduces these rows.  By default
+        there is no such check, and the model with the most evidence may fit badly.
     sensitivity : tuple, dict or frame, optional
         Rows as for ``check``, arguments of ``fit``: the best model and the next are fitted under each prior
         scale divided and multiplied by three (:func:`prior_sensitivity`), and ``report()`` says how far the
-        Bayes factor moves with the scale that decides.  By default neither is, as that takes some ten fits.
+        Bayes factor moves with the scale that matters most.  This takes some ten fits, so that the default is
+        None.
 
     Returns
     -------
@@ -98,8 +99,8 @@ def compare(
     Notes
     -----
     The interval says how far the probabilities are uncertain because the evidences are; it draws
-    log Z_k ~ N(log_evidence, log_evidence_std²) with a fixed seed, jointly where errors are shared.
-    The words are for the estimate as it is: read them beside ``difference_std``.
+    log Z_k ~ N(log_evidence, log_evidence_std²) with a fixed seed, jointly where errors are shared.  The
+    words of ``evidence_against`` ignore the standard errors: read them together with ``difference_std``.
 
     References
     ----------

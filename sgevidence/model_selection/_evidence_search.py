@@ -45,8 +45,8 @@ class EvidenceSearch(GridSearchCV):
     n_jobs : int or None, default=None
         Fits at a time.
     verbose : int, default=0
-        Messages of the search, as in ``GridSearchCV``; from 1 on every two seconds a line that says how many
-        models are fitted and how long the others will take at that pace.
+        Messages of the search, as in ``GridSearchCV``.  With 1 or more, a line every two seconds says how
+        many models are fitted and how long the others will take at that pace.
 
     Attributes
     ----------
@@ -65,8 +65,8 @@ class EvidenceSearch(GridSearchCV):
     Warns
     -----
     EvidenceWarning
-        If the largest number of components or states, or order, that was tried has the most evidence: a
-        larger one may have more.
+        If the largest number of components or states, or the highest order, has the most evidence: try a
+        larger one.
 
     See Also
     --------
@@ -80,9 +80,10 @@ class EvidenceSearch(GridSearchCV):
     held out.  The best model is fitted again for ``best_estimator_``: with an int as its
     ``random_state`` to the same digits.
 
-    Hidden states, regressions, also with groups, and subsets of columns are fitted to ± 0.5 nats first;
-    those within 8 nats of the best, whose error is larger than the tolerance, once more to the tolerance.
-    Mixtures share one walk over components in the place of that, and other models are fitted once.
+    Hidden Markov models, regressions (also with groups) and subsets of columns are first fitted to ± 0.5
+    nats.  Models within 8 nats of the best are then fitted again if their error is larger than the
+    tolerance.  Mixtures share one walk over their numbers of components instead, and all other models are
+    fitted once.
 
     Examples
     --------

@@ -111,12 +111,13 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     hazard : float, default=1/250
         Prior probability of a change at a row: one over the expected length of a segment.
     threshold : float, default=0.9
-        A change is declared when the posterior probability of one since the last declared change
-        passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
-        false alarms a row: 1/2250 by default, and in fact 1/5000 to 1/10 000 (``false_alarm_rate_``).
+        A change is declared when the posterior probability of a change since the last declared one exceeds
+        this.  A stream without changes has at most hazard · (1 − threshold) / threshold false alarms per row:
+        1/2250 by default, and 1/5000 to 1/10 000 as measured (``false_alarm_rate_``).
     max_runs : int or None, default=None
-        Hypotheses about the last change that are followed; memory and the cost of a row are proportional to
-        it.  None means 50 in closed form, and 5 estimators.  The least probable makes room for the new one.
+        Number of hypotheses about the place of the last change; memory and the cost of a row are proportional
+        to it.  None means 50 for models in closed form, and 5 for estimators.  A new hypothesis replaces the
+        least probable one.
     reaction : {"none", "restart"} or callable, default="none"
         Reaction to a declared change.  "none" keeps all hypotheses, so that evidence and posterior
         stay exact and a false alarm can be outlived.  "restart" drops the segments that began before
@@ -132,7 +133,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     detections_ : list of Detection
         ``declared_row``, ``change_row``, ``probability``, ``log_bayes_factor`` (nats).
     drift_detected, warning_detected : bool
-        Did the last update declare a change; is one more probable than not, and not declared?  As in river.
+        Whether the last update declared a change, and whether a change that is not declared is more probable
+        than not, as in river.
     run_length_posterior_ : dict of str to ndarray
         ``start``, ``run_length`` and ``probability`` of each hypothesis about the present segment.
     log_evidence_ : float
@@ -146,10 +148,10 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     change_probability_ : ndarray
         After each row of the last update, the probability of a change since the last declared one.
     false_alarm_rate_ : float
-        False alarms a row to be expected without a change: a measured fraction of the bound above (1 for
+        Expected false alarms per row without a change: a measured fraction of the bound above (1 for
         estimators; by default 0.22 where rows have Gaussian noise about a level, 4.2 where volatility is seen
-        to cluster, as that of returns does, 0.45 otherwise).
-        nan when ``miscalibration_`` is not None: then there is nothing to be promised.
+        to cluster, as that of returns does, 0.45 otherwise).  nan when ``miscalibration_`` is not None: then
+        there is nothing to be promised.
     miscalibration_ : {"memory", "clusters", "tails", "columns"} or None
         How the rows are seen to differ from the predictions of the segments: rows lie on the same side of
         their predictions as those before them, rows far off come in clusters, too many are far off, or

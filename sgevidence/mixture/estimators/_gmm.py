@@ -116,7 +116,7 @@ THINNEST_VARIANCE = 0.02
 
 @documented
 class BayesianGMM(MixtureEstimator):
-    """Mixture of K Gaussians whose log evidence grows with every chunk.
+    """Mixture of K Gaussians with a log evidence that every chunk of rows updates.
 
     π ~ Dirichlet(weight_concentration), σ²_kj ~ InvGamma(variance_prior) and
     μ_kj | σ²_kj ~ N(0, (mean_scale · σ_kj)²) (journal paper, App. B.3), for other covariances than diagonal
