@@ -169,7 +169,11 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
             found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
             raise found from None
         self._held = None
-        self._judge(rows, starts)
+        self._watch_units(rows, starts)
+        if self._waits:
+            self._unjudged = rows
+        else:
+            self._judge(rows, starts)
 
     def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
@@ -216,8 +220,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         words = None if self._is_proposed else self._model.unresolved(rows)
         if words is not None:
             self._doubt(words)
-        if self._units is not None:
-            self._watch_units(rows, starts)
         if not any(words.startswith(CONFLICT) for words in self._doubts):
             words = self._prior_conflict(rows)
             if words is not None:
@@ -242,7 +244,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _is_proposed(self) -> bool:
         """The evidence comes from a closed form or from a proposal, which centre and scale columns."""
         records = [] if self._stream is None else self._stream.records
-        known = (one.n_proposals > 0 for one in reversed(records) if one.n_proposals or one.n_moves)
+        latest_first = (record.made for record in reversed(records))
+        known = (one.n_proposals > 0 for one in latest_first if one.n_proposals or one.n_moves)
         return next(known, False) or self.log_evidence_std_ == 0.0
 
     def _sampler(self) -> Any:
@@ -294,15 +297,25 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         state, new = sampler.update(state, self._model, rows, rng, progress)
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
-        self._report(state)
-        for doubt in sampler.doubts(state, self._model, new):
+        # of fewer rows than parameters an answer costs more than learning from them
+        if not reset and len(rows) < self._model.n_params and getattr(state, "waits", False):
+            self._wait()
+        else:
+            self._report(state)
+            self._warn_of_sampling(new)
+
+    def _warn_of_sampling(self, records: list[Any]) -> None:
+        """Doubts that the sampler has of what these records say."""
+        assert self._stream is not None
+        for doubt in self._sampler().doubts(self._stream.state, self._model, records):
             warn_caller(str(doubt))
 
-    def _report(self, answer: Any) -> None:
-        is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel
-        unit = 0.0 if self._units is None or is_relative else self._log_unit * self._weight_seen
-        self.log_evidence_ = answer.log_evidence - unit + (0.0 if is_relative else self._slopes_seen[-1][1])
-        self.log_evidence_std_ = answer.log_evidence_std
+    def _answer(self) -> None:
+        rows, self._unjudged = self._unjudged, None
+        if rows is not None:
+            assert self._stream is not None
+            self._warn_of_sampling(self._stream.records[-1:])
+            self._judge(rows, starts=False)
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Validated rows in the form that the model was fitted on."""

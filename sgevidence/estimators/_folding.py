@@ -121,6 +121,7 @@ def _learn(
     for survey in found:
         joint = joined_fingerprint(estimator.data_fingerprint_, survey.fingerprint, survey.n_bytes)
         estimator.data_fingerprint_ = joint
+    estimator._watch_units(sample, starts=True)
     estimator._judge(sample, starts=True)
 
 

@@ -11,7 +11,7 @@ from ..models import Model
 from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._documentation import described
-from ._standardising import Drawn, Learnt, Standardising
+from ._standardising import Drawn, Evidence, Standardising
 from ._summary import DIMENSIONS, ParameterTable, parameter_table
 from ._transaction import Stream
 
@@ -19,8 +19,8 @@ from ._transaction import Stream
 class PosteriorReports(Standardising):
     """Reports of a fitted estimator on its posterior; subclasses say how rows are validated."""
 
-    log_evidence_: Any = Learnt()
-    log_evidence_std_: Any = Learnt()
+    log_evidence_: Any = Evidence()
+    log_evidence_std_: Any = Evidence()
     particles_: Any = Drawn(lambda result: result.theta, lambda state: state.theta)
     particle_weights_: Any = Drawn(lambda result: result.weights, lambda state: state.all_weights.W)
     _model: Model
@@ -34,6 +34,27 @@ class PosteriorReports(Standardising):
     _columns_have_levels = False  #: those of a density
     _y_says_what_it_is = False  #: y of a user's own model: counts, shares or any numbers
     _draws_tell_priors = True  #: draws can be reweighted to another prior
+
+    def _evidence(self, answer: Any) -> dict[str, float]:
+        """Log evidence of the data as given, and its standard error, from the answer of a sampler."""
+        is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel
+        unit = 0.0 if self._units is None or is_relative else self._log_unit * self._weight_seen
+        slopes = 0.0 if is_relative else self._slopes_seen[-1][1]
+        return {
+            "log_evidence_": answer.log_evidence - unit + slopes,
+            "log_evidence_std_": answer.log_evidence_std,
+        }
+
+    def _report(self, answer: Any) -> None:
+        """Have the evidence of an answer."""
+        self._waits = False
+        vars(self).update(self._evidence(answer))
+
+    def _wait(self) -> None:
+        """Have an evidence that is made when it is asked for."""
+        self._waits = True
+        for name in ("log_evidence_", "log_evidence_std_"):
+            vars(self).pop(name, None)
 
     @property
     def _labels(self) -> np.ndarray | None:

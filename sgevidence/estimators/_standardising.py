@@ -40,6 +40,16 @@ class Learnt:
         raise AttributeError(f"{type(estimator).__name__} has no {self.name}")
 
 
+class Evidence(Learnt):
+    """An attribute that a call sets, or leaves to be made of a stream's state when it is asked for."""
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None or not estimator._waits:
+            return super().__get__(estimator, owner)
+        estimator._must_have_learnt(self.name)
+        return estimator._evidence(estimator._stream.state)[self.name]
+
+
 class Drawn(Learnt):
     """An attribute that is read from the sampler's answer, or from a stream's state."""
 
@@ -68,6 +78,8 @@ class Standardising(BaseEstimator):
     _watch: UnitWatch
     _doubts: list[str] = []  #: of the model and the rows; replaced, never changed in place
     _weight_seen: float  #: sum of the weights of the rows
+    _waits = False  #: whether the evidence of a stream waits until it is asked for
+    _unjudged: Rows | None = None  #: rows of the last call, where its doubts wait for the evidence
 
     # -- what a concrete class defines ------------------------------------------------------------
 
@@ -152,7 +164,8 @@ class Standardising(BaseEstimator):
 
     def _watch_units(self, rows: Rows, starts: bool) -> None:
         """Doubts of units: that a few rows have made, and that a stream has left."""
-        assert self._units is not None
+        if self._units is None:
+            return
         if (
             starts
             and self.units is None
@@ -203,13 +216,14 @@ class Standardising(BaseEstimator):
         return self._held is None and not self.__sklearn_is_fitted__()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "log_evidence_" in vars(self)
+        return self._waits or "log_evidence_" in vars(self)
 
     def _must_be_fitted(self) -> None:
         """Predictions, draws and scores need what rows have taught."""
         if self._held is not None:
             raise self._still_held("a prediction")
         check_is_fitted(self)
+        self._answer()
 
     def _still_held(self, name: str) -> NotFittedError:
         """The error of rows that are too few."""
@@ -225,6 +239,10 @@ class Standardising(BaseEstimator):
             raise self._still_held(name)
         if self._is_first_call():
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        self._answer()
+
+    def _answer(self) -> None:
+        """Raise the warnings that wait for somebody to ask."""
 
 
 def takes_units(model: Any) -> bool:

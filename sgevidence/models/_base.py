@@ -250,6 +250,10 @@ class Model(ABC):
         """Average of ∇∇ log joint over a few points (M, d), (d, d)."""
         return self.evaluation.mean_hessian_log_joint(self, theta, rows)
 
+    def posterior_can_wait(self, sums: Any) -> bool:
+        """Whether the closed form of these sums is known to be right before anybody asks for it."""
+        return False
+
     def in_double_precision(self) -> "Model":
         """This model with all sums formed in double precision."""
         model, double = copy.copy(self), replace(self.evaluation, single_precision_total=0.0)

@@ -84,6 +84,11 @@ class ChunkRecord(NamedTuple):
             **{name: sum(words(name)) for name in COUNTS},
         )
 
+    @property
+    def made(self) -> "ChunkRecord":
+        """Itself."""
+        return self
+
     def __str__(self) -> str:
         why = f" ({self.declined})" if self.declined and self.n_annealing_steps else ""
         return (
@@ -106,6 +111,34 @@ class ChunkRecord(NamedTuple):
             **{name: known(name) for name in LATEST},
             **more,
         )
+
+
+class WaitingRecord(NamedTuple):
+    """A chunk whose evidence nobody has asked for yet."""
+
+    start: State
+    end: State
+    infos: tuple[Any, ...]
+
+    @property
+    def made(self) -> ChunkRecord:
+        """The record, which asks for the evidence before and after."""
+        return ChunkRecord.of(self.start, self.end, self.infos)
+
+    @property
+    def n_numbers(self) -> int:
+        """Numbers that are kept for it."""
+        return int(self.end.memory.statistics.R.size)
+
+    def after(self, earlier: "WaitingRecord") -> "WaitingRecord":
+        """Two chunks as one."""
+        return WaitingRecord(earlier.start, self.end, (*earlier.infos, *self.infos))
+
+
+def made(records: list[Any]) -> list[ChunkRecord]:
+    """The records, all of which are made, and stay so in this list."""
+    records[:] = [record.made for record in records]
+    return records
 
 
 def _anchor_distance(state: State) -> float:
@@ -133,20 +166,29 @@ COUNTS = (
 
 #: Most entries of an evidence path: when it is full each two become one.
 MAX_EVIDENCE_PATH = 4096
+#: Numbers of their sums that records keep between two asks: 16 MB, of all entries with twenty columns.
+MAX_WAITING_NUMBERS = 2_000_000
 
 
-def thinned(records: list[ChunkRecord]) -> list[ChunkRecord]:
-    """At most MAX_EVIDENCE_PATH records, the newest among them."""
-    while len(records) > MAX_EVIDENCE_PATH:
+def thinned(records: list[Any]) -> list[Any]:
+    """At most MAX_EVIDENCE_PATH records, the newest among them; fewer while those of many columns wait."""
+    waits = isinstance(records[-1], WaitingRecord)
+    most = min(MAX_EVIDENCE_PATH, MAX_WAITING_NUMBERS // records[-1].n_numbers if waits else MAX_EVIDENCE_PATH)
+    while len(records) > max(most, 2):
         odd = len(records) % 2
         pairs = zip(records[odd::2], records[odd + 1 :: 2])
-        records = records[:odd] + [later.after(earlier) for earlier, later in pairs]
+        records = records[:odd] + [
+            later.after(earlier)
+            if isinstance(earlier, WaitingRecord) and isinstance(later, WaitingRecord)
+            else later.made.after(earlier.made)
+            for earlier, later in pairs
+        ]
     return records
 
 
 def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     """Summary of the records of a run; see :class:`ChunkRecord` for the meaning of each."""
-    last, path = records[-1], evidence_path(records)
+    path, last = evidence_path(records), records[-1]
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
     out |= {name: int(path[name].sum()) for name in COUNTS if name not in ("n_likelihoods", "n_gradients")}
     out["missed_mode"] = missed_mode(records)
@@ -173,7 +215,8 @@ def latest(records: list[ChunkRecord], name: str) -> float:
 
 def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:
     """Records as a dictionary of arrays of equal length; ``lambdas`` is an array of arrays."""
-    columns: dict[str, Any] = {name: [getattr(r, name) for r in records] for name in ChunkRecord._fields}
+    known = made(records)
+    columns: dict[str, Any] = {name: [getattr(r, name) for r in known] for name in ChunkRecord._fields}
     lambdas = np.empty(len(records), dtype=object)
     lambdas[:] = [lam.copy() for lam in columns.pop("lambdas")]
     return {name: np.asarray(values) for name, values in columns.items()} | {"lambdas": lambdas}
@@ -207,7 +250,7 @@ def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[Doubt]
 
 def doubts_of_records(records: list[ChunkRecord], sampler: Any = None) -> list[Doubt]:
     """Doubts by the records of a run, and what of the sampler to change."""
-    known = [*_of_particles(records), *_of_looks(records)]
+    known = [*_of_particles(made(records)), *_of_looks(records)]
     return [Doubt(nats, words, remedy(sampler, *how)) for holds, nats, words, *how in known if holds]
 
 
