@@ -48,13 +48,13 @@ class PosteriorReports(Standardising):
     def _report(self, answer: Any) -> None:
         """Have the evidence of an answer."""
         self._waits = False
-        vars(self).update(self._evidence(answer))
+        self.__dict__ |= self._evidence(answer)
 
     def _wait(self) -> None:
         """Have an evidence that is made when it is asked for."""
         self._waits = True
         for name in ("log_evidence_", "log_evidence_std_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     @property
     def _labels(self) -> np.ndarray | None:

@@ -19,6 +19,9 @@ from ._noise_prior import HalfT, InverseGamma
 from ._qr_sums import MAX_ROUNDING_NATS, QRSums
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
+#: Rows, by total weight, from which the posterior of σ has next to nothing below a bound, e⁻¹⁰.
+MIN_WAITING_ROWS = 30
+
 
 @dataclass(frozen=True)
 class LinearModel(RegressionModel):
@@ -125,10 +128,11 @@ class LinearModel(RegressionModel):
         """Whether rounding moves the log evidence of these sums by next to nothing, by a bound without a
         factorisation.
 
-        Where σ is unknown its posterior has next to nothing below half the residuals of least squares.
+        Where σ is unknown its posterior has next to nothing below half the residuals of least squares: there
+        the density of log σ² falls by more than n nats per nat, whatever the columns.
         """
         q, n = len(sums.centre), sums.total_weight
-        if self.noise_prior is not None or not self.fit_intercept or len(sums.R) < q or n < 4 * q:
+        if self.noise_prior is not None or not self.fit_intercept or len(sums.R) < q or n < MIN_WAITING_ROWS:
             return False
         std = self.noise_std or abs(sums.R[-1, -1]) / (2 * np.sqrt(n))
         bound = largest_rounding(sums, float(self.coef_scale), float(self.intercept_scale), std)

@@ -172,9 +172,10 @@ MAX_WAITING_NUMBERS = 2_000_000
 
 def thinned(records: list[Any]) -> list[Any]:
     """At most MAX_EVIDENCE_PATH records, the newest among them; fewer while those of many columns wait."""
-    waits = isinstance(records[-1], WaitingRecord)
-    most = min(MAX_EVIDENCE_PATH, MAX_WAITING_NUMBERS // records[-1].n_numbers if waits else MAX_EVIDENCE_PATH)
-    while len(records) > max(most, 2):
+    most = MAX_EVIDENCE_PATH
+    if isinstance(records[-1], WaitingRecord):
+        most = min(most, max(2, MAX_WAITING_NUMBERS // records[-1].n_numbers))
+    while len(records) > most:
         odd = len(records) % 2
         pairs = zip(records[odd::2], records[odd + 1 :: 2])
         records = records[:odd] + [
