@@ -226,7 +226,11 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                 self._doubt(words)
 
     def _prior_conflict(self, rows: Rows) -> str | None:
-        """Parts of the posterior, or of these rows, that contradict the prior: kinds of models test it."""
+        """Parts of the posterior, or of these rows, that contradict the prior: kinds of models test it.
+
+        Latent classes do not, under whose prior every table is possible, and hidden states, of which some may
+        consist of their prior.
+        """
         return None
 
     @property

@@ -419,9 +419,6 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     _kind = "numbers"
 
-    def _decode(self, y: np.ndarray) -> np.ndarray:
-        return y if self._units is None else self._units.restored_y(y)
-
 
 def linear_model(parameters: Any, n_features: int, units: Units | None = None) -> LinearModel:
     """The model of an estimator that has the parameters of :class:`BayesianLinearRegression`.

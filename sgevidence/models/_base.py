@@ -73,6 +73,10 @@ class Model(ABC):
         """Named parameters in their natural space, each with leading axis M."""
         return {"theta": theta}
 
+    def few_parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """Of the named parameters those of which there is no one for every level of a group."""
+        return self.parameters(theta)
+
     def expected_score(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Expectation of log p(y_r | x_r) under the weighted cloud before y_r is seen, (n,), in nats.
 
