@@ -217,13 +217,9 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _judge(self, rows: Rows, starts: bool) -> None:
         """Doubts of the answer to these rows, which are in the units of the model."""
-        words = None if self._is_proposed else self._model.unresolved(rows)
-        if words is not None:
-            self._doubt(words)
+        self._doubt(None if self._is_proposed else self._model.unresolved(rows))
         if not any(words.startswith(CONFLICT) for words in self._doubts):
-            words = self._prior_conflict(rows)
-            if words is not None:
-                self._doubt(words)
+            self._doubt(self._prior_conflict(rows))
 
     def _prior_conflict(self, rows: Rows) -> str | None:
         """Parts of the posterior, or of these rows, that contradict the prior: kinds of models test it.

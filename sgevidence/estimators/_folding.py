@@ -215,7 +215,7 @@ def light(estimator: Any) -> Any:
     return out
 
 
-def _unheard(words: str) -> None:
+def _unheard(*doubts: str | None) -> None:
     """In the place of a warning where nobody would see it."""
 
 

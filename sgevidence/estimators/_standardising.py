@@ -166,22 +166,17 @@ class Standardising(BaseEstimator):
         """Doubts of units: that a few rows have made, and that a stream has left."""
         if self._units is None:
             return
-        if (
-            starts
-            and self.units is None
-            and (words := wild(rows, self._units, self._column_names)) is not None
-        ):
-            self._doubt(words)
+        if starts and self.units is None:
+            self._doubt(wild(rows, self._units, self._column_names))
         self._watch = self._watch.with_rows(rows, self._units)
-        if any(words.startswith(LEFT_UNITS) for words in self._doubts):
-            return
-        if (words := self._watch.doubt(self._units, self._column_names, self.units is not None)) is not None:
-            self._doubt(words)
+        if not any(words.startswith(LEFT_UNITS) for words in self._doubts):
+            self._doubt(self._watch.doubt(self._units, self._column_names, self.units is not None))
 
-    def _doubt(self, words: str) -> None:
-        """Warn of the model or the rows, now and in ``warnings_``."""
-        self._doubts = list(dict.fromkeys([*self._doubts, words]))
-        warn_caller(words)
+    def _doubt(self, *doubts: str | None) -> None:
+        """Warn of the model or the rows, now and in ``warnings_``; None is no doubt."""
+        for words in filter(None, doubts):
+            self._doubts = list(dict.fromkeys([*self._doubts, words]))
+            warn_caller(words)
 
     @property
     def units_(self) -> Units:
