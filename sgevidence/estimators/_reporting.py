@@ -11,7 +11,7 @@ from ..models import Model
 from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._documentation import described
-from ._standardising import Drawn, Evidence, Standardising
+from ._standardising import Drawn, Evidence, Standardising, learnt
 from ._summary import DIMENSIONS, ParameterTable, parameter_table
 from ._transaction import Stream
 
@@ -75,10 +75,9 @@ class PosteriorReports(Standardising):
     def _sampler(self) -> Any:
         raise TypeError(f"{type(self).__name__} does not say what its sampler is")
 
-    @property
+    @learnt
     @described
     def evidence_path_(self) -> dict[str, np.ndarray]:
-        self._must_have_learnt("evidence_path_")
         if self._result is not None:
             path = self._result.path
         else:
@@ -97,19 +96,17 @@ class PosteriorReports(Standardising):
             else path
         )
 
-    @property
+    @learnt
     @described
     def diagnostics_(self) -> dict[str, float]:
-        self._must_have_learnt("diagnostics_")
         if self._result is not None:
             return self._result.diagnostics
         assert self._stream is not None
         return diagnostics(self._stream.records)
 
-    @property
+    @learnt
     @described
     def warnings_(self) -> list[str]:
-        self._must_have_learnt("warnings_")
         if self._result is not None:
             return [*self._doubts, *self._result.warnings]
         assert self._stream is not None

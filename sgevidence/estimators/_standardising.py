@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Callable
+from functools import wraps
 from textwrap import fill
 from typing import Any
 
@@ -25,6 +26,17 @@ from ..units import (
     log_slopes,
     wild,
 )
+
+
+def learnt(function: Callable[[Any], Any]) -> property:
+    """A property that an estimator has when it has learnt; before, the error says why it has none."""
+
+    @wraps(function)
+    def read(estimator: Any) -> Any:
+        estimator._must_have_learnt(function.__name__)
+        return function(estimator)
+
+    return property(read)
 
 
 class Learnt:
@@ -178,10 +190,9 @@ class Standardising(BaseEstimator):
             self._doubts = list(dict.fromkeys([*self._doubts, words]))
             warn_caller(words)
 
-    @property
+    @learnt
     def units_(self) -> Units:
         """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
-        self._must_have_learnt("units_")
         if self._units is None:
             raise AttributeError(
                 "there are no units_ with standardize=False: priors are for numbers as given"
