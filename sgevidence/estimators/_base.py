@@ -244,8 +244,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _is_proposed(self) -> bool:
         """The evidence comes from a closed form or from a proposal, which centre and scale columns."""
         records = [] if self._stream is None else self._stream.records
-        latest_first = (record.made for record in reversed(records))
-        known = (one.n_proposals > 0 for one in latest_first if one.n_proposals or one.n_moves)
+        known = (one.n_proposals > 0 for one in reversed(records) if one.n_proposals or one.n_moves)
         return next(known, False) or self.log_evidence_std_ == 0.0
 
     def _sampler(self) -> Any:

@@ -102,7 +102,7 @@ class Progress:
         if self.watcher is not None:
             self.watcher.part()
         if self.verbose and (not is_small or perf_counter() - self._last > self.interval):
-            self._print(self._line(record.made, n_before))
+            self._print(self._line(record, n_before))
         self._part = perf_counter()
 
     def _line(self, record: ChunkRecord, n_before: int) -> str:

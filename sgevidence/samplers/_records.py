@@ -8,6 +8,8 @@ annealing and nested sampling 270 nats low at 0.2 to 0.6).
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,11 +86,6 @@ class ChunkRecord(NamedTuple):
             **{name: sum(words(name)) for name in COUNTS},
         )
 
-    @property
-    def made(self) -> "ChunkRecord":
-        """Itself."""
-        return self
-
     def __str__(self) -> str:
         why = f" ({self.declined})" if self.declined and self.n_annealing_steps else ""
         return (
@@ -113,32 +110,37 @@ class ChunkRecord(NamedTuple):
         )
 
 
-class WaitingRecord(NamedTuple):
-    """A chunk whose evidence nobody has asked for yet."""
+@dataclass(frozen=True)
+class WaitingRecord:
+    """Record of a chunk whose evidence is made when one of its fields is asked for."""
 
     start: State
     end: State
     infos: tuple[Any, ...]
 
-    @property
+    @cached_property
     def made(self) -> ChunkRecord:
         """The record, which asks for the evidence before and after."""
         return ChunkRecord.of(self.start, self.end, self.infos)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copies and pickles
+            raise AttributeError(name)
+        return getattr(self.made, name)
+
+    def __str__(self) -> str:
+        return str(self.made)
 
     @property
     def n_numbers(self) -> int:
         """Numbers that are kept for it."""
         return int(self.end.memory.statistics.R.size)
 
-    def after(self, earlier: "WaitingRecord") -> "WaitingRecord":
-        """Two chunks as one."""
+    def after(self, earlier: Any) -> Any:
+        """Two chunks as one, which waits if both do."""
+        if not isinstance(earlier, WaitingRecord):
+            return self.made.after(earlier)
         return WaitingRecord(earlier.start, self.end, (*earlier.infos, *self.infos))
-
-
-def made(records: list[Any]) -> list[ChunkRecord]:
-    """The records, all of which are made, and stay so in this list."""
-    records[:] = [record.made for record in records]
-    return records
 
 
 def _anchor_distance(state: State) -> float:
@@ -178,18 +180,13 @@ def thinned(records: list[Any]) -> list[Any]:
     while len(records) > most:
         odd = len(records) % 2
         pairs = zip(records[odd::2], records[odd + 1 :: 2])
-        records = records[:odd] + [
-            later.after(earlier)
-            if isinstance(earlier, WaitingRecord) and isinstance(later, WaitingRecord)
-            else later.made.after(earlier.made)
-            for earlier, later in pairs
-        ]
+        records = records[:odd] + [later.after(earlier) for earlier, later in pairs]
     return records
 
 
 def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     """Summary of the records of a run; see :class:`ChunkRecord` for the meaning of each."""
-    path, last = evidence_path(records), records[-1]
+    last, path = records[-1], evidence_path(records)
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
     out |= {name: int(path[name].sum()) for name in COUNTS if name not in ("n_likelihoods", "n_gradients")}
     out["missed_mode"] = missed_mode(records)
@@ -216,8 +213,7 @@ def latest(records: list[ChunkRecord], name: str) -> float:
 
 def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:
     """Records as a dictionary of arrays of equal length; ``lambdas`` is an array of arrays."""
-    known = made(records)
-    columns: dict[str, Any] = {name: [getattr(r, name) for r in known] for name in ChunkRecord._fields}
+    columns: dict[str, Any] = {name: [getattr(r, name) for r in records] for name in ChunkRecord._fields}
     lambdas = np.empty(len(records), dtype=object)
     lambdas[:] = [lam.copy() for lam in columns.pop("lambdas")]
     return {name: np.asarray(values) for name, values in columns.items()} | {"lambdas": lambdas}
@@ -251,7 +247,7 @@ def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[Doubt]
 
 def doubts_of_records(records: list[ChunkRecord], sampler: Any = None) -> list[Doubt]:
     """Doubts by the records of a run, and what of the sampler to change."""
-    known = [*_of_particles(made(records)), *_of_looks(records)]
+    known = [*_of_particles(records), *_of_looks(records)]
     return [Doubt(nats, words, remedy(sampler, *how)) for holds, nats, words, *how in known if holds]
 
 

@@ -291,8 +291,8 @@ class SGAIS(Parts, OnlineSampler):
         records: list[Any] = []
         try:
             for after, infos in self._steps(state, model, rows, streams, progress):
-                known = WaitingRecord(before, after, tuple(infos))
-                records.append(known if after.waits else known.made)
+                record_of = WaitingRecord if after.waits else ChunkRecord.of
+                records.append(record_of(before, after, tuple(infos)))
                 progress.chunk(records[-1], before.n_rows)
                 before = after
         except ImpossibleRowsError:  # of the first piece that has any: those of all pieces are wanted

@@ -10,7 +10,7 @@ from mutants import broken
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from sgevidence import BayesianAutoregression, BayesianLinearRegression
+from sgevidence import SGAIS, BayesianAutoregression, BayesianLinearRegression
 from sgevidence.exceptions import DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, _linear_posterior
@@ -82,6 +82,20 @@ def test_paths_of_many_columns_are_thinned_while_nobody_asks(rng, monkeypatch):
     path = model.evidence_path_
     assert len(path["n_samples"]) <= 6 and path["n_samples"][-1] == N
     assert np.sum(path["log_predictive"]) == pytest.approx(path["log_evidence"][-1], abs=1e-9)
+
+
+def test_records_of_the_sampler_are_made_when_they_are_read(rng):
+    X, y = rows_of(rng)
+    model, sampler = LinearModel(3), SGAIS()
+    rows = Rows.of(X, y)
+    state, _ = sampler.update(sampler.init(model, rng), model, rows.take(np.arange(N - 1)), rng)
+    state, (record,) = sampler.update(state, model, rows.take(np.array([N - 1])), rng)
+    assert state.waits
+    again = pickle.loads(pickle.dumps(record))
+    assert state.waits and isinstance(record, _records.WaitingRecord)
+    assert record.log_evidence == again.log_evidence == state.log_evidence
+    assert record.n_samples == N and str(record).startswith(f"{N} rows, log evidence") and not state.waits
+    assert record.log_evidence == pytest.approx(model.exact_log_evidence(rows), abs=1e-9)
 
 
 def test_an_autoregression_waits_as_well(rng):
