@@ -17,7 +17,6 @@ from sklearn.callback import CallbackSupportMixin
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, ImpossibleRowsError, warn_caller
 from ..history import FoldedRows, Rows, workers
-from ..models import Model
 from ..rows import (
     arrays_of,
     at_once,
@@ -86,9 +85,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     # -- what a concrete estimator defines ------------------------------------------------------
 
-    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> Model:
-        """The model of validated rows."""
-        raise TypeError(f"{type(self).__name__} does not define a model")
+    _make_model: Any  #: (X, y) -> Model of validated rows
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Validated X and y (None for densities), labels as they came."""

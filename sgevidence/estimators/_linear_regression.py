@@ -227,6 +227,11 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         Returns
         -------
         self : estimator
+
+        Notes
+        -----
+        After a call of fewer rows than parameters the evidence is made when it, or another result, is read,
+        and warnings of a conflict with the prior are given then.
         """
         return self._learn(with_std(X, known_std), y, sample_weight, reset=False)
 

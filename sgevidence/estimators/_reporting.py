@@ -69,11 +69,8 @@ class PosteriorReports(Standardising):
             return 1, np.float64
         return len(labels), labels.dtype if is_classifier(self) else np.float64
 
-    def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
-        raise TypeError(f"{type(self).__name__} does not say what its rows are")
-
-    def _sampler(self) -> Any:
-        raise TypeError(f"{type(self).__name__} does not say what its sampler is")
+    _rows_to_score: Any  #: (X, y=None) -> validated Rows
+    _sampler: Any  #: () -> the evidence algorithm
 
     @learnt
     @described

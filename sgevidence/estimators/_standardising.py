@@ -95,18 +95,15 @@ class Standardising(BaseEstimator):
 
     # -- what a concrete class defines ------------------------------------------------------------
 
-    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
-        """Units of the first rows, or of those that are folded."""
-        raise TypeError(f"{type(self).__name__} does not standardise")
+    #: (rows, fold=None) -> Units of the first rows, or of those that are folded
+    _units_of: Any
+    _kind: Any  #: kind of y that units are for
+    #: (X, y, sample_weight, reset, classes) -> validated Rows of positive weight
+    _rows: Any
 
     def _known_units(self, units: Units) -> Units:
         """Units of another estimator, for the columns of this one."""
         return units.selected(range(self.n_features_in_), self._kind, self._names_of_units)
-
-    @property
-    def _kind(self) -> str:
-        """Kind of y that units are for."""
-        raise TypeError(f"{type(self).__name__} does not standardise")
 
     @property
     def _names_of_units(self) -> tuple[str, ...] | None:
@@ -118,10 +115,6 @@ class Standardising(BaseEstimator):
         """Names of the columns that the model uses."""
         names = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
         return [str(names[j]) for j in getattr(self, "columns_", range(len(names)))]
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
-        """Validated rows of positive weight."""
-        raise TypeError(f"{type(self).__name__} does not say what its rows are")
 
     # -- taken, held and watched ------------------------------------------------------------------
 
