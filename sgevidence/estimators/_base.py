@@ -137,6 +137,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """One update, or rows that are held until there are enough to know their units."""
         if not reset and weighs_nothing(sample_weight):
             return  # a row of weight zero is no row
+        self._unjudged = None  # these rows say more, or are all that counts
         sampler, parameters, is_fit = self._sampler(), settings(self), reset
         reset = reset or self._is_first_call()
         if reset:

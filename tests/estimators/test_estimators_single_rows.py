@@ -155,6 +155,19 @@ def test_who_asks_would_not_be_warned(rng, monkeypatch):
         check_warned_when_asked(rng, READERS["log_evidence_"])
 
 
+def test_a_fit_or_a_larger_call_forgets_what_waited(rng):
+    X, y = contradicting(rng)
+    model = in_single_rows(begun(X, y, standardize=False, noise_std=1.0), X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X[:FIRST], y[:FIRST])
+        assert model.warnings_ == [] and not model._waits
+    in_single_rows(model, X, y)
+    with pytest.warns(EvidenceWarning) as found:
+        model.partial_fit(X[FIRST:], y[FIRST:])
+    assert len(found) == 1 and len(model.warnings_) == 1
+
+
 def test_units_that_a_stream_leaves_are_told_at_the_call(rng):
     X, y = rows_of(rng)
     model = begun(X, y)
