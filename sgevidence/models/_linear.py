@@ -125,8 +125,7 @@ class LinearModel(RegressionModel):
     has_exact_posterior = True
 
     def posterior_can_wait(self, sums) -> bool:
-        """Whether rounding moves the log evidence of these sums by next to nothing, by a bound without a
-        factorisation.
+        """Whether a bound says that rounding moves the log evidence of these sums by next to nothing.
 
         Where σ is unknown its posterior has next to nothing below half the residuals of least squares: there
         the density of log σ² falls by more than n nats per nat, whatever the columns.
