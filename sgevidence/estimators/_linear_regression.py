@@ -230,8 +230,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
         Notes
         -----
-        After a call of fewer rows than parameters the evidence is made when it, or another result, is read,
-        and warnings of a conflict with the prior are given then.
+        After a call of fewer rows than parameters the evidence is made, with its warnings, when it is read.
         """
         return self._learn(with_std(X, known_std), y, sample_weight, reset=False)
 

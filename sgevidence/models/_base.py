@@ -74,7 +74,7 @@ class Model(ABC):
         return {"theta": theta}
 
     def few_parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
-        """Of the named parameters those of which there is no one for every level of a group."""
+        """Named parameters without the effects of every level of a group."""
         return self.parameters(theta)
 
     def expected_score(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
