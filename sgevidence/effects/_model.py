@@ -92,15 +92,24 @@ class EffectsModel(GLMModel):
             eta = eta + np.sum(W * np.einsum("nij,nj->ni", factor, own), axis=1)
         return self.family.simulate(eta, rng, *trials, *(own[:, 0] for own in self.own_parameters(theta)))
 
-    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
-        """Coefficients, effects and standard deviations in the units of the layout."""
-        b, effects, z = self.layout.split(theta)
-        fixed, p, q = b * self.layout.scales, self.n_features, self.layout.n_fixed - self.fit_intercept
+    def few_parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        return self._fixed(theta) | self.family.named(self.own_parameters(theta))
+
+    def _fixed(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """Coefficients of columns, the intercept, and those of contrasts and products."""
+        p, q = self.n_features, self.layout.n_fixed - self.fit_intercept
+        fixed = self.layout.split(theta)[0] * self.layout.scales
         named = {"coef": fixed[:, :p]}
         if self.fit_intercept:
             named["intercept"] = fixed[:, -1] + self.intercept_center
         if q > p:
             named["fixed_effects"] = fixed[:, p:q]
+        return named
+
+    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """Coefficients, effects and standard deviations in the units of the layout."""
+        _, effects, z = self.layout.split(theta)
+        named = self._fixed(theta)
         parts = self.layout.hyperparameters(z)
         if self.layout.blocks:
             u = [

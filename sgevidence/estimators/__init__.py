@@ -15,7 +15,7 @@ from ._prior_conflict import CONFLICT, FALSE_CONFLICTS, Found, conflict, prior_c
 from ._response import response_in
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
-from ._standardising import Learnt, Standardising, holds_rows, takes_units
+from ._standardising import Learnt, Standardising, holds_rows, learnt, takes_units
 from ._summary import (
     DIMENSIONS,
     ParameterTable,
@@ -43,6 +43,7 @@ __all__ = [
     "EvidenceEstimator",
     "ParameterTable",
     "Learnt",
+    "learnt",
     "Standardising",
     "CurveDraws",
     "curves",

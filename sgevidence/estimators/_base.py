@@ -17,7 +17,6 @@ from sklearn.callback import CallbackSupportMixin
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, ImpossibleRowsError, warn_caller
 from ..history import FoldedRows, Rows, workers
-from ..models import Model
 from ..rows import (
     arrays_of,
     at_once,
@@ -86,9 +85,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     # -- what a concrete estimator defines ------------------------------------------------------
 
-    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> Model:
-        """The model of validated rows."""
-        raise TypeError(f"{type(self).__name__} does not define a model")
+    _make_model: Any  #: (X, y) -> Model of validated rows
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Validated X and y (None for densities), labels as they came."""
@@ -140,6 +137,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """One update, or rows that are held until there are enough to know their units."""
         if not reset and weighs_nothing(sample_weight):
             return  # a row of weight zero is no row
+        self._unjudged = None  # these rows say more, or are all that counts
         sampler, parameters, is_fit = self._sampler(), settings(self), reset
         reset = reset or self._is_first_call()
         if reset:
@@ -169,7 +167,11 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
             found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
             raise found from None
         self._held = None
-        self._judge(rows, starts)
+        self._watch_units(rows, starts)
+        if self._waits:
+            self._unjudged = rows
+        else:
+            self._judge(rows, starts)
 
     def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
@@ -213,18 +215,16 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _judge(self, rows: Rows, starts: bool) -> None:
         """Doubts of the answer to these rows, which are in the units of the model."""
-        words = None if self._is_proposed else self._model.unresolved(rows)
-        if words is not None:
-            self._doubt(words)
-        if self._units is not None:
-            self._watch_units(rows, starts)
+        self._doubt(None if self._is_proposed else self._model.unresolved(rows))
         if not any(words.startswith(CONFLICT) for words in self._doubts):
-            words = self._prior_conflict(rows)
-            if words is not None:
-                self._doubt(words)
+            self._doubt(self._prior_conflict(rows))
 
     def _prior_conflict(self, rows: Rows) -> str | None:
-        """Parts of the posterior, or of these rows, that contradict the prior: kinds of models test it."""
+        """Parts of the posterior, or of these rows, that contradict the prior: kinds of models test it.
+
+        Latent classes do not, under whose prior every table is possible, and hidden states, of which some may
+        consist of their prior.
+        """
         return None
 
     @property
@@ -294,15 +294,25 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         state, new = sampler.update(state, self._model, rows, rng, progress)
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
-        self._report(state)
-        for doubt in sampler.doubts(state, self._model, new):
+        # of fewer rows than parameters an answer costs more than learning from them
+        if not reset and len(rows) < self._model.n_params and getattr(state, "waits", False):
+            self._wait()
+        else:
+            self._report(state)
+            self._warn_of_sampling(new)
+
+    def _warn_of_sampling(self, records: list[Any]) -> None:
+        """Doubts that the sampler has of what these records say."""
+        assert self._stream is not None
+        for doubt in self._sampler().doubts(self._stream.state, self._model, records):
             warn_caller(str(doubt))
 
-    def _report(self, answer: Any) -> None:
-        is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel
-        unit = 0.0 if self._units is None or is_relative else self._log_unit * self._weight_seen
-        self.log_evidence_ = answer.log_evidence - unit + (0.0 if is_relative else self._slopes_seen[-1][1])
-        self.log_evidence_std_ = answer.log_evidence_std
+    def _answer(self) -> None:
+        rows, self._unjudged = self._unjudged, None
+        if rows is not None:
+            assert self._stream is not None
+            self._warn_of_sampling(self._stream.records[-1:])
+            self._judge(rows, starts=False)
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Validated rows in the form that the model was fitted on."""

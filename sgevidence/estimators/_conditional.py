@@ -111,7 +111,7 @@ class DensityEstimator(DensityMixin, LearningEstimator):
     def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """As many rows as X has, from one θ (d,), in the data's units."""
         X, _ = self._model.sample_rows(theta, len(X), rng)
-        return X if self._units is None else self._units.restored_X(X)
+        return self._as_given(X)
 
     def _as_given(self, X: np.ndarray) -> np.ndarray:
         """Rows of the model in the data's units."""
@@ -196,4 +196,4 @@ class ConditionalEstimator(LearningEstimator):
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         """Targets as they came."""
-        return y
+        return y if self._units is None else self._units.restored_y(y)

@@ -42,7 +42,7 @@ evidence_path_ : dict of str to ndarray
     n_likelihoods, n_gradients, n_particles, n_moves, n_escorts, n_escorts_refused, acceptance,
     n_proposals, n_replaced, n_returned, hysteresis, disagreement, n_renewals, missed_mode, sample_noise,
     noise_to_injection, anchor_distance, total_weight (of the rows).  At most 4096 entries: then every
-    second is dropped.
+    second is dropped; fewer of more than twenty columns while single rows come and nobody asks.
 diagnostics_ : dict of str to float
     How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
     and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left

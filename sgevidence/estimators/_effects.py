@@ -65,35 +65,26 @@ def curves(model: Any) -> list[CurveDraws]:
     """Draws of all curves of a fitted model over the range of their columns."""
     if not model._has_terms or not any(isinstance(t, Smooth | BSpline) for t in terms_of(model)):
         return []
-    coding, units, named = model._units.coding, model._units.units, model.posterior_samples()
-    spread_out = np.linspace(0, len(model.particles_) - 1, N_CURVE_DRAWS).astype(int)
-    labels = {"effects": group_effects(coding)[0], "fixed_effects": fixed_effects(coding)[0]}
-
-    def drawn(name: str, term: Any) -> np.ndarray:
-        return named[name][spread_out][:, [effect.term == term.name for effect in labels[name]]]
-
+    coding, theta = model._units.coding, model.particles_[spread(model.particle_weights_, N_CURVE_DRAWS)]
+    named = model._parameters(theta)
+    labels = [effect.term for effect in fixed_effects(coding)[0]]
     found = []
     for term in (term for term in terms_of(model) if term.name in coding.curves):
         curve = coding.curves[term.name]
         low, high = (curve if isinstance(curve, Cycle) else curve.splines).range
         x = np.linspace(low, high, N_CURVE_POINTS)
-        if isinstance(term, Smooth) and (term.by is not None or term.period is not None):
-            found += curves_of_levels(model, term, x, model.particles_[spread_out])
-            continue
         if isinstance(term, Smooth):
-            j = coding.columns.linear.index(term.column)
-            line = named["coef"][spread_out, j, None] * units.scale[j] * x
-            f = line + drawn("effects", term) @ curve.columns(x).T
-            x = units.center[j] + units.scale[j] * x
-        else:
-            a = drawn("fixed_effects", term) @ np.linalg.pinv(curve.from_contrasts).T
-            f = a @ (curve.columns(x) - coding.means[term.name]).T
+            found += curves_of_levels(model, term, x, theta)
+            continue
+        contrasts = named["fixed_effects"][:, [name == term.name for name in labels]]
+        a = contrasts @ np.linalg.pinv(curve.from_contrasts).T
+        f = a @ (curve.columns(x) - coding.means[term.name]).T
         found.append(CurveDraws(str(term.column), x, f))
     return found
 
 
 def curves_of_levels(model: Any, term: Smooth, x: np.ndarray, theta: np.ndarray) -> list[CurveDraws]:
-    """Curves of each level, lines included, or that of a cycle, by the model's own linear predictor."""
+    """The curve of each level, or that of all, with its line, by the model's own linear predictor."""
     coding, units, found = model._units.coding, model._units.units, []
     columns, names, is_cyclic = coding.columns, np.array(coding.column_terms), term.period is not None
     at = columns.place(term.column) if is_cyclic else columns.linear.index(term.column)

@@ -9,7 +9,6 @@ Questions are put to each part of a collection, where it is: how many rows, some
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -50,11 +49,11 @@ class ReadParts(NamedTuple):
 
     def fold(self, function: Callable[[Rows], Any]) -> Any:
         """Σ over the parts."""
-        return self.collection.fold(Reader(self.estimator, self.units, function))
+        return self.collection.fold(partial(of_read_rows, light(self.estimator), self.units, function))
 
     def each(self, function: Callable[[Rows], Any]) -> list[Any]:
         """Results of the function for each part."""
-        return self.collection.each(Reader(self.estimator, self.units, function))
+        return self.collection.each(partial(of_read_rows, light(self.estimator), self.units, function))
 
 
 def learn_by_sums(estimator: Any, collection: Collection, X: Any, y: Any) -> None:
@@ -64,7 +63,9 @@ def learn_by_sums(estimator: Any, collection: Collection, X: Any, y: Any) -> Non
     read here.
     """
     sampler = estimator._sampler()
-    counted = collection.each(Counter(is_classifier(estimator), get_tags(estimator).input_tags.allow_nan))
+    counted = collection.each(
+        partial(counted_rows, is_classifier(estimator), get_tags(estimator).input_tags.allow_nan)
+    )
     lengths = np.array([part.n_rows for part in counted])
     try:
         # rows that are fetched for a sampler that does not say how many it keeps
@@ -97,7 +98,9 @@ def _learn(
     stops = np.cumsum(lengths)
     cut = np.split(drawn_numbers, np.searchsorted(drawn_numbers, stops[:-1]))
     numbers = [inside - (stop - length) for inside, stop, length in zip(cut, stops, lengths)]
-    drawn = together([part for part, inside in zip(collection.each(Taker(numbers)), numbers) if len(inside)])
+    drawn = together(
+        [part for part, inside in zip(collection.each(partial(taken, numbers)), numbers) if len(inside)]
+    )
     shown = _levels_shown(estimator, collection)
     sample = estimator._rows(*arrays_of(together([drawn, *shown])), True, labels)[: len(drawn_numbers)]
     estimator._held = None
@@ -121,6 +124,7 @@ def _learn(
     for survey in found:
         joint = joined_fingerprint(estimator.data_fingerprint_, survey.fingerprint, survey.n_bytes)
         estimator.data_fingerprint_ = joint
+    estimator._watch_units(sample, starts=True)
     estimator._judge(sample, starts=True)
 
 
@@ -128,7 +132,9 @@ def _levels_shown(estimator: Any, collection: Collection) -> list[Part]:
     """Rows of all levels that columns have, by which the first call knows them."""
     if not (get_tags(estimator).input_tags.categorical or getattr(estimator, "_has_terms", False)):
         return []
-    return [part for part in collection.each(LevelTaker(light(estimator))) if num_samples(part.X)]
+    return [
+        part for part in collection.each(partial(showing_levels, light(estimator))) if num_samples(part.X)
+    ]
 
 
 def _all(labels: list[np.ndarray]) -> np.ndarray | None:
@@ -161,64 +167,41 @@ class Counted(NamedTuple):
     labels: np.ndarray | None  #: of these; None where y are numbers
 
 
-@dataclass(frozen=True)
-class Counter:
+def counted_rows(has_labels: bool, allows_gaps: bool, number: int, part: Part) -> Counted:
     """Rows of positive weight, and their labels; a value that is missing is refused by name."""
-
-    has_labels: bool
-    allows_gaps: bool
-
-    def __call__(self, number: int, part: Part) -> Counted:
-        kept = positive(part)
-        if not self.allows_gaps:
-            refuse_gaps(part)
-        if not self.has_labels or part.y is None:
-            return Counted(len(kept), None)
-        y = np.asarray(take_rows(part.y, kept)).ravel()
-        if len(y):
-            check_classification_targets(y)
-        return Counted(len(kept), np.unique(y))
+    kept = positive(part)
+    if not allows_gaps:
+        refuse_gaps(part)
+    if not has_labels or part.y is None:
+        return Counted(len(kept), None)
+    y = np.asarray(take_rows(part.y, kept)).ravel()
+    if len(y):
+        check_classification_targets(y)
+    return Counted(len(kept), np.unique(y))
 
 
-@dataclass(frozen=True)
-class Taker:
+def taken(numbers: list[np.ndarray], number: int, part: Part) -> Part:
     """Rows by their numbers among those of positive weight, for each part."""
-
-    numbers: list[np.ndarray]
-
-    def __call__(self, number: int, part: Part) -> Part:
-        indices = positive(part)[self.numbers[number]]
-        return Part(*(take_rows(column, indices) for column in part))
+    indices = positive(part)[numbers[number]]
+    return Part(*(take_rows(column, indices) for column in part))
 
 
-@dataclass(frozen=True)
-class LevelTaker:
+def showing_levels(estimator: Any, number: int, part: Part) -> Part:
     """Rows of positive weight that show all levels of the part, where columns have levels."""
-
-    estimator: Any
-
-    def __call__(self, number: int, part: Part) -> Part:
-        kept = positive(part)
-        X = take_rows(part.X, kept)
-        indices = kept[self.estimator._first_of_levels(X)] if len(kept) else kept
-        return Part(*(take_rows(column, indices) for column in part))
+    kept = positive(part)
+    indices = kept[estimator._first_of_levels(take_rows(part.X, kept))] if len(kept) else kept
+    return Part(*(take_rows(column, indices) for column in part))
 
 
-class Reader:
+def of_read_rows(estimator: Any, units: Any, function: Callable[[Rows], Any], number: int, part: Part) -> Any:
     """A function of the validated rows of a part, in the units of the model.
 
     The estimator knows its columns and classes.
     """
-
-    def __init__(self, estimator: Any, units: Any, function: Callable[[Rows], Any]) -> None:
-        self.estimator, self.units, self.function = light(estimator), units, function
-
-    def __call__(self, number: int, part: Part) -> Any:
-        if not len(positive(part)):
-            return None
-        X, y, sample_weight = arrays_of(part)
-        rows = self.estimator._rows(X, y, sample_weight, False, None)
-        return self.function(rows if self.units is None else self.units.rows(rows))
+    if not len(positive(part)):
+        return None
+    rows = estimator._rows(*arrays_of(part), False, None)
+    return function(rows if units is None else units.rows(rows))
 
 
 def light(estimator: Any) -> Any:
@@ -232,7 +215,7 @@ def light(estimator: Any) -> Any:
     return out
 
 
-def _unheard(words: str) -> None:
+def _unheard(*doubts: str | None) -> None:
     """In the place of a warning where nobody would see it."""
 
 

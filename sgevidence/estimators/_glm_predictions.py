@@ -272,9 +272,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         return super().sample_y(with_known(X, offset, trials), n_samples, random_state)
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
-        if self._is_classifier:
-            return self.classes_[y]
-        return y if self._units is None else self._units.restored_y(y)
+        return self.classes_[y] if self._is_classifier else super()._decode(y)
 
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         if not isinstance(self._family, Ordinal):

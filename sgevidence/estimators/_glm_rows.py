@@ -115,8 +115,7 @@ class GLMRows(LinearPredictor):
             sample_weight = self._weights_of(known, y, sample_weight)
         rows = super()._rows(known, y, sample_weight, reset, classes)
         self._watch_offset(rows, reset)
-        if (words := self._doubt_of(rows)) is not None:
-            self._doubt(words)
+        self._doubt(self._doubt_of(rows))
         return rows
 
     @property
@@ -325,8 +324,7 @@ class GLMRows(LinearPredictor):
         if known and not may_wait and fold is None and isinstance(self._family, Bernoulli):
             self._doubt_one_class(rows.y)  # type: ignore[arg-type]
         if known and not may_wait and fold is None and self._has_bounds:
-            if (words := doubt_of_bounds(rows.X[:, -3:])) is not None:
-                self._doubt(words)
+            self._doubt(doubt_of_bounds(rows.X[:, -3:]))
         return known
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:

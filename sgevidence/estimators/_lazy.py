@@ -6,7 +6,6 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import num_samples
 from ..rows import WithKnown, blocks, is_dask
@@ -31,7 +30,7 @@ def _mapped(model: Any, name: str, X: Any, args: tuple, kwargs: dict[str, Any]) 
     """Parts of the answer, computed when they are asked for."""
     from dask import delayed
 
-    check_is_fitted(model)
+    model._must_be_fitted()  # what it warns of is told here, and not by workers
     model = copy.copy(model)  # as it is now: what it learns later is in values of its own
     known, shape = X if isinstance(X, WithKnown) else None, _shape(model, name)
     rows = X if known is None else known.X

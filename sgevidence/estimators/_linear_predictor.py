@@ -32,6 +32,7 @@ from ._effects import effects_table, variance_shares
 from ._glm_bounds import without
 from ._reporting import PosteriorReports
 from ._response import target_in
+from ._standardising import learnt
 from ._terms import (
     coded,
     learn_new_levels,
@@ -114,16 +115,14 @@ class LinearCoefficients(PosteriorReports):
     coef_scale: float
     intercept_scale: float | None
 
-    @property
+    @learnt
     def coef_(self) -> np.ndarray:
         """Posterior mean of the coefficients."""
-        self._must_have_learnt("coef_")
         return self._posterior_mean_and_std("coef")[0]
 
-    @property
+    @learnt
     def coef_std_(self) -> np.ndarray:
         """Posterior standard deviation of the coefficients."""
-        self._must_have_learnt("coef_std_")
         return self._posterior_mean_and_std("coef")[1]
 
     @property
@@ -177,10 +176,9 @@ class KnownOrUnknownNoise(PosteriorReports):
             return ["noise_std² InvGamma({:g}, {:g})".format(*self.noise_prior)]
         return [f"noise_std half-t(3, {1.0 if self.noise_scale is None else self.noise_scale:g})"]
 
-    @property
+    @learnt
     def noise_std_(self) -> float:
         """Posterior mean of σ, or the known σ."""
-        self._must_have_learnt("noise_std_")
         if self.noise_std is not None:
             return self.noise_std
         return float(self._posterior_mean_and_std("noise_std")[0])
@@ -314,7 +312,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
             rows, reset = kept.join(rows), True
         super()._update(sampler, rows, reset, progress)
 
-    @property
+    @learnt
     def effects_(self) -> Any:
         """Posterior mean and standard deviation of the effect of every level, one row per term and level.
 
@@ -322,7 +320,6 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         population, those of a factor sum to zero, and slopes are per unit of their column.  Effects that go
         with slopes, ``by=`` or products, are those at the mean of the column, or at ``origin=`` of a group.
         """
-        self._must_have_learnt("effects_")
         if not self._has_terms:
             raise AttributeError("effects_ are those of terms, and this model has none")
         return effects_table(self)
@@ -381,10 +378,9 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if self.standardize:
             super()._watch_units(rows, starts)
 
-    @property
+    @learnt
     def intercept_scale_(self) -> float:
         """Prior standard deviation of the intercept that was used."""
-        self._must_have_learnt("intercept_scale_")
         return self._intercept_scale
 
     @property

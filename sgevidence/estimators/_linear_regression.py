@@ -229,6 +229,10 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         Returns
         -------
         self : estimator
+
+        Notes
+        -----
+        After a call of fewer rows than parameters the evidence is made, with its warnings, when it is read.
         """
         return self._learn(with_std(X, known_std), y, sample_weight, reset=False)
 
@@ -417,9 +421,6 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         return Units.of_regression(rows, self._wants_intercept, fold=fold, response=response_made(self))
 
     _kind = "numbers"
-
-    def _decode(self, y: np.ndarray) -> np.ndarray:
-        return y if self._units is None else self._units.restored_y(y)
 
 
 def linear_model(parameters: Any, n_features: int, units: Units | None = None) -> LinearModel:

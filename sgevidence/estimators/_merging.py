@@ -165,9 +165,7 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     whole._report(state)
     if whole._units is not None and whole.standardize:
         whole._watch = _watch_of_both(whole, other, state.memory.statistics)
-        words = whole._watch.doubt(whole._units, whole._column_names, whole.units is not None)
-        if words is not None:
-            whole._doubt(words)
+        whole._doubt(whole._watch.doubt(whole._units, whole._column_names, whole.units is not None))
 
 
 def _watch_of_both(whole: Any, other: Any, sums: Any) -> UnitWatch:

@@ -55,7 +55,7 @@ def prior_conflict(
     """
     plain = getattr(model, "plain", model)
     with np.errstate(all="ignore"):
-        named = model.parameters(theta)
+        named = model.few_parameters(theta)
         if rows is not None and rows.y is not None and len(rows):
             y_size = float(np.max(np.abs(rows.y)))
         beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size, rows)

@@ -11,7 +11,7 @@ from ..models import Model
 from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._documentation import described
-from ._standardising import Drawn, Learnt, Standardising
+from ._standardising import Drawn, Evidence, Standardising, learnt
 from ._summary import DIMENSIONS, ParameterTable, parameter_table
 from ._transaction import Stream
 
@@ -19,8 +19,8 @@ from ._transaction import Stream
 class PosteriorReports(Standardising):
     """Reports of a fitted estimator on its posterior; subclasses say how rows are validated."""
 
-    log_evidence_: Any = Learnt()
-    log_evidence_std_: Any = Learnt()
+    log_evidence_: Any = Evidence()
+    log_evidence_std_: Any = Evidence()
     particles_: Any = Drawn(lambda result: result.theta, lambda state: state.theta)
     particle_weights_: Any = Drawn(lambda result: result.weights, lambda state: state.all_weights.W)
     _model: Model
@@ -35,6 +35,27 @@ class PosteriorReports(Standardising):
     _y_says_what_it_is = False  #: y of a user's own model: counts, shares or any numbers
     _draws_tell_priors = True  #: draws can be reweighted to another prior
 
+    def _evidence(self, answer: Any) -> dict[str, float]:
+        """Log evidence of the data as given, and its standard error, from the answer of a sampler."""
+        is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel
+        unit = 0.0 if self._units is None or is_relative else self._log_unit * self._weight_seen
+        slopes = 0.0 if is_relative else self._slopes_seen[-1][1]
+        return {
+            "log_evidence_": answer.log_evidence - unit + slopes,
+            "log_evidence_std_": answer.log_evidence_std,
+        }
+
+    def _report(self, answer: Any) -> None:
+        """Have the evidence of an answer."""
+        self._waits = False
+        self.__dict__ |= self._evidence(answer)
+
+    def _wait(self) -> None:
+        """Have an evidence that is made when it is asked for."""
+        self._waits = True
+        for name in ("log_evidence_", "log_evidence_std_"):
+            self.__dict__.pop(name, None)
+
     @property
     def _labels(self) -> np.ndarray | None:
         """Labels of y in their order, of classifiers and of ordered levels; None where y is numbers."""
@@ -48,16 +69,12 @@ class PosteriorReports(Standardising):
             return 1, np.float64
         return len(labels), labels.dtype if is_classifier(self) else np.float64
 
-    def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
-        raise TypeError(f"{type(self).__name__} does not say what its rows are")
+    _rows_to_score: Any  #: (X, y=None) -> validated Rows
+    _sampler: Any  #: () -> the evidence algorithm
 
-    def _sampler(self) -> Any:
-        raise TypeError(f"{type(self).__name__} does not say what its sampler is")
-
-    @property
+    @learnt
     @described
     def evidence_path_(self) -> dict[str, np.ndarray]:
-        self._must_have_learnt("evidence_path_")
         if self._result is not None:
             path = self._result.path
         else:
@@ -76,19 +93,17 @@ class PosteriorReports(Standardising):
             else path
         )
 
-    @property
+    @learnt
     @described
     def diagnostics_(self) -> dict[str, float]:
-        self._must_have_learnt("diagnostics_")
         if self._result is not None:
             return self._result.diagnostics
         assert self._stream is not None
         return diagnostics(self._stream.records)
 
-    @property
+    @learnt
     @described
     def warnings_(self) -> list[str]:
-        self._must_have_learnt("warnings_")
         if self._result is not None:
             return [*self._doubts, *self._result.warnings]
         assert self._stream is not None

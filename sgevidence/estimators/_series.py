@@ -14,6 +14,7 @@ from ._gaps import GapEvidence, is_complete
 from ._lags import Past, check_series, series_and_columns
 from ._linear_regression import linear_model
 from ._prior_conflict import prior_conflict
+from ._standardising import learnt
 from ._transaction import Stream
 
 
@@ -41,18 +42,16 @@ class SeriesEstimator(EvidenceEstimator):
         """Is there an intercept?"""
         return self.trend != "n"
 
-    @property
+    @learnt
     def coef_names_(self) -> list[str]:
         """Names of the entries of ``coef_``."""
-        self._must_have_learnt("coef_names_")
         columns = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         trend = ["trend"] if self.trend == "ct" else []
         return [*(f"lag {lag}" for lag in range(1, self.order + 1)), *trend, *map(str, columns)]
 
-    @property
+    @learnt
     def n_conditioned_(self) -> int:
         """Rows at the beginning that are only conditioned on."""
-        self._must_have_learnt("n_conditioned_")
         return self._n_conditioned
 
     @property

@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Callable
+from functools import wraps
 from textwrap import fill
 from typing import Any
 
@@ -27,6 +28,17 @@ from ..units import (
 )
 
 
+def learnt(function: Callable[[Any], Any]) -> property:
+    """A property that an estimator has when it has learnt; before, the error says why it has none."""
+
+    @wraps(function)
+    def read(estimator: Any) -> Any:
+        estimator._must_have_learnt(function.__name__)
+        return function(estimator)
+
+    return property(read)
+
+
 class Learnt:
     """An attribute that an estimator has when it has learnt; before, the error says why it has none."""
 
@@ -38,6 +50,16 @@ class Learnt:
             return self
         estimator._must_have_learnt(self.name)
         raise AttributeError(f"{type(estimator).__name__} has no {self.name}")
+
+
+class Evidence(Learnt):
+    """An attribute that a call sets, or leaves to be made of a stream's state when it is asked for."""
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None or not estimator._waits:
+            return super().__get__(estimator, owner)
+        estimator._must_have_learnt(self.name)
+        return estimator._evidence(estimator._stream.state)[self.name]
 
 
 class Drawn(Learnt):
@@ -68,21 +90,20 @@ class Standardising(BaseEstimator):
     _watch: UnitWatch
     _doubts: list[str] = []  #: of the model and the rows; replaced, never changed in place
     _weight_seen: float  #: sum of the weights of the rows
+    _waits = False  #: whether the evidence of a stream waits until it is asked for
+    _unjudged: Rows | None = None  #: rows of the last call, where its doubts wait for the evidence
 
     # -- what a concrete class defines ------------------------------------------------------------
 
-    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
-        """Units of the first rows, or of those that are folded."""
-        raise TypeError(f"{type(self).__name__} does not standardise")
+    #: (rows, fold=None) -> Units of the first rows, or of those that are folded
+    _units_of: Any
+    _kind: Any  #: kind of y that units are for
+    #: (X, y, sample_weight, reset, classes) -> validated Rows of positive weight
+    _rows: Any
 
     def _known_units(self, units: Units) -> Units:
         """Units of another estimator, for the columns of this one."""
         return units.selected(range(self.n_features_in_), self._kind, self._names_of_units)
-
-    @property
-    def _kind(self) -> str:
-        """Kind of y that units are for."""
-        raise TypeError(f"{type(self).__name__} does not standardise")
 
     @property
     def _names_of_units(self) -> tuple[str, ...] | None:
@@ -94,10 +115,6 @@ class Standardising(BaseEstimator):
         """Names of the columns that the model uses."""
         names = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
         return [str(names[j]) for j in getattr(self, "columns_", range(len(names)))]
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
-        """Validated rows of positive weight."""
-        raise TypeError(f"{type(self).__name__} does not say what its rows are")
 
     # -- taken, held and watched ------------------------------------------------------------------
 
@@ -152,28 +169,23 @@ class Standardising(BaseEstimator):
 
     def _watch_units(self, rows: Rows, starts: bool) -> None:
         """Doubts of units: that a few rows have made, and that a stream has left."""
-        assert self._units is not None
-        if (
-            starts
-            and self.units is None
-            and (words := wild(rows, self._units, self._column_names)) is not None
-        ):
-            self._doubt(words)
-        self._watch = self._watch.with_rows(rows, self._units)
-        if any(words.startswith(LEFT_UNITS) for words in self._doubts):
+        if self._units is None:
             return
-        if (words := self._watch.doubt(self._units, self._column_names, self.units is not None)) is not None:
-            self._doubt(words)
+        if starts and self.units is None:
+            self._doubt(wild(rows, self._units, self._column_names))
+        self._watch = self._watch.with_rows(rows, self._units)
+        if not any(words.startswith(LEFT_UNITS) for words in self._doubts):
+            self._doubt(self._watch.doubt(self._units, self._column_names, self.units is not None))
 
-    def _doubt(self, words: str) -> None:
-        """Warn of the model or the rows, now and in ``warnings_``."""
-        self._doubts = list(dict.fromkeys([*self._doubts, words]))
-        warn_caller(words)
+    def _doubt(self, *doubts: str | None) -> None:
+        """Warn of the model or the rows, now and in ``warnings_``; None is no doubt."""
+        for words in filter(None, doubts):
+            self._doubts = list(dict.fromkeys([*self._doubts, words]))
+            warn_caller(words)
 
-    @property
+    @learnt
     def units_(self) -> Units:
         """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
-        self._must_have_learnt("units_")
         if self._units is None:
             raise AttributeError(
                 "there are no units_ with standardize=False: priors are for numbers as given"
@@ -203,13 +215,14 @@ class Standardising(BaseEstimator):
         return self._held is None and not self.__sklearn_is_fitted__()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "log_evidence_" in vars(self)
+        return self._waits or "log_evidence_" in vars(self)
 
     def _must_be_fitted(self) -> None:
         """Predictions, draws and scores need what rows have taught."""
         if self._held is not None:
             raise self._still_held("a prediction")
         check_is_fitted(self)
+        self._answer()
 
     def _still_held(self, name: str) -> NotFittedError:
         """The error of rows that are too few."""
@@ -225,6 +238,10 @@ class Standardising(BaseEstimator):
             raise self._still_held(name)
         if self._is_first_call():
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        self._answer()
+
+    def _answer(self) -> None:
+        """Raise the warnings that wait for somebody to ask."""
 
 
 def takes_units(model: Any) -> bool:

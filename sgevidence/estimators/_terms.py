@@ -131,8 +131,7 @@ def formula_of(model: Any, X: Any) -> Formula:
         raise ValueError(
             f"formula={model.formula!r} has an intercept, and fit_intercept=False has none: write 0 + …"
         )
-    for words in found.doubts:
-        model._doubt(words)
+    model._doubt(*found.doubts)
     return found
 
 
@@ -184,8 +183,7 @@ def other_formula(model: Any, X: Any) -> Formula | None:
             )
     if offset_of(text) is not None or not found.intercept:
         raise ValueError(f"{said} has a level of its own, and no offset: leave out 0 and offset()")
-    for words in found.doubts:
-        model._doubt(words)
+    model._doubt(*found.doubts)
     return found if found.linear or found.terms else None
 
 

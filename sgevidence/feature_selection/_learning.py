@@ -103,12 +103,7 @@ class SubsetLearning(Standardising):
         self.n_samples_seen_ += len(rows)
         self._weight_seen += rows.total_weight
         self._held, self._weighed = None, Weighed()
-        self._judge(rows, starts)
-
-    def _judge(self, rows: Rows, starts: bool) -> None:
-        """Doubts of the units."""
-        if self._units is not None:
-            self._watch_units(rows, starts)
+        self._watch_units(rows, starts)
 
     def _learn_by_fits(
         self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any], known: dict[str, Any]

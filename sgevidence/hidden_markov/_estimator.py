@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import Interval, StrOptions, fit_context
-from ..estimators import documented
+from ..estimators import documented, learnt
 from ..rows import at_once
 from ..units import Units
 from ._predictions import refuse_misplaced
@@ -286,10 +286,9 @@ class BayesianHMM(EmissionRows):
             return np.full(self.n_states, 1 / self.n_states)
         return self._state_mean("initial_probabilities")
 
-    @property
+    @learnt
     def dwell_times_(self) -> np.ndarray:
         """Posterior medians of the mean number of rows that a state lasts."""
-        self._must_have_learnt("dwell_times_")
         return np.median(self.posterior_samples()["dwell_times"], axis=0)
 
     @property
@@ -313,9 +312,8 @@ class BayesianHMM(EmissionRows):
         mean = self._state_mean("category_probabilities")
         return np.split(mean, np.cumsum([len(levels) for levels in self.categories_])[:-1], axis=1)
 
-    @property
+    @learnt
     def n_states_in_use_proba_(self) -> np.ndarray:
         """Posterior probability that 1 … ``n_states`` of the states have rows."""
-        self._must_have_learnt("n_states_in_use_proba_")
         assert self._stream is not None
         return self._stream.state.in_use

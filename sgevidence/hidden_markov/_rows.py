@@ -219,9 +219,6 @@ class EmissionRows(StatePredictions):
         if self.emission != "poisson":
             super()._watch_units(rows.take(np.flatnonzero(rows.weight > 0)), starts)
 
-    def _prior_conflict(self, rows: Rows) -> None:
-        """States are not compared with their prior, of which some of them may consist."""
-
     def _emission_family(self, X: np.ndarray) -> ComponentFamily:
         """The family of the rows of a state, whose features lose no digits on these."""
         X = X[:, : self._n_emission]

@@ -73,6 +73,10 @@ class Model(ABC):
         """Named parameters in their natural space, each with leading axis M."""
         return {"theta": theta}
 
+    def few_parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """Named parameters without the effects of every level of a group."""
+        return self.parameters(theta)
+
     def expected_score(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Expectation of log p(y_r | x_r) under the weighted cloud before y_r is seen, (n,), in nats.
 
@@ -249,6 +253,10 @@ class Model(ABC):
     def mean_hessian_log_joint(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """Average of ∇∇ log joint over a few points (M, d), (d, d)."""
         return self.evaluation.mean_hessian_log_joint(self, theta, rows)
+
+    def posterior_can_wait(self, sums: Any) -> bool:
+        """Whether the closed form of these sums is known to be right before anybody asks for it."""
+        return False
 
     def in_double_precision(self) -> "Model":
         """This model with all sums formed in double precision."""

@@ -14,10 +14,13 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 
 from ._far_columns import RegressionModel
-from ._linear_posterior import KnownNoise, Spectrum, UnknownNoise
+from ._linear_posterior import KnownNoise, Spectrum, UnknownNoise, largest_rounding
 from ._noise_prior import HalfT, InverseGamma
-from ._qr_sums import QRSums
+from ._qr_sums import MAX_ROUNDING_NATS, QRSums
 from ._regression import design_matrix, gaussian_log_density, prior_scales
+
+#: Rows, by total weight, from which the posterior of σ has next to nothing below a bound, e⁻¹⁰.
+MIN_WAITING_ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,19 @@ class LinearModel(RegressionModel):
         return UnknownNoise(spectrum, self.prior_of_noise)
 
     has_exact_posterior = True
+
+    def posterior_can_wait(self, sums) -> bool:
+        """Whether a bound says that rounding moves the log evidence of these sums by next to nothing.
+
+        Where σ is unknown its posterior has next to nothing below half the residuals of least squares: there
+        the density of log σ² falls by more than n nats per nat, whatever the columns.
+        """
+        q, n = len(sums.centre), sums.total_weight
+        if self.noise_prior is not None or not self.fit_intercept or len(sums.R) < q or n < MIN_WAITING_ROWS:
+            return False
+        std = self.noise_std or abs(sums.R[-1, -1]) / (2 * np.sqrt(n))
+        bound = largest_rounding(sums, float(self.coef_scale), float(self.intercept_scale), std)
+        return bool(bound < MAX_ROUNDING_NATS)
 
 
 @primitive

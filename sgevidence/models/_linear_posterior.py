@@ -184,6 +184,26 @@ class Spectrum:
         return self._in_units(W)
 
 
+def largest_rounding(sums: QRSums, scale: float, tau: float, std: float) -> float:
+    """Nats that ``Spectrum.rounding`` cannot exceed where σ is at least ``std``; infinite or nan if unknown.
+
+    With w and b of least squares, whose residuals are ρ², the posterior means of any σ have
+    |ŵ|² + b̂²/τ² ≤ |w|² + b²/τ² = W² and residuals e² ≤ ρ² + σ² W².
+    """
+    A, y, m = scale * sums.rest[:-1, :-1], sums.rest[:, -1], scale * sums.means[:-1]
+    with np.errstate(all="ignore"):
+        w, is_singular = lapack.dtrtrs(A, y[:-1]) if len(m) else (m, 0)
+        if is_singular:
+            return np.inf
+        length, mean = np.linalg.norm(A), sums.means[-1]
+        W = np.hypot(np.linalg.norm(w), (mean - m @ w) / tau)
+        delta = COLUMN_ROUNDING * (np.linalg.norm(y) + W * length)
+        of_mean = COLUMN_ROUNDING * (abs(mean) + W * np.linalg.norm(m)) * W / tau
+        of_columns = COLUMN_ROUNDING * length * np.sqrt(len(m)) / (2 * std)
+        residuals = np.hypot(y[-1], std * W) / std
+        return float(of_columns + of_mean + residuals * (delta / std) + 0.5 * (delta / std) ** 2)
+
+
 def _singular(A: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """U, σ and V of A = U diag(σ) Vᵀ.
 

@@ -8,6 +8,8 @@ annealing and nested sampling 270 nats low at 0.2 to 0.6).
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +110,39 @@ class ChunkRecord(NamedTuple):
         )
 
 
+@dataclass(frozen=True)
+class WaitingRecord:
+    """Record of a chunk whose evidence is made when one of its fields is asked for."""
+
+    start: State
+    end: State
+    infos: tuple[Any, ...]
+
+    @cached_property
+    def made(self) -> ChunkRecord:
+        """The record, which asks for the evidence before and after."""
+        return ChunkRecord.of(self.start, self.end, self.infos)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copies and pickles
+            raise AttributeError(name)
+        return getattr(self.made, name)
+
+    def __str__(self) -> str:
+        return str(self.made)
+
+    @property
+    def n_numbers(self) -> int:
+        """Numbers that are kept for it."""
+        return int(self.end.memory.statistics.R.size)
+
+    def after(self, earlier: Any) -> Any:
+        """Two chunks as one, which waits if both do."""
+        if not isinstance(earlier, WaitingRecord):
+            return self.made.after(earlier)
+        return WaitingRecord(earlier.start, self.end, (*earlier.infos, *self.infos))
+
+
 def _anchor_distance(state: State) -> float:
     return np.nan if state.memory.anchor is None else state.memory.anchor_distance(state.seen.mean)
 
@@ -133,11 +168,16 @@ COUNTS = (
 
 #: Most entries of an evidence path: when it is full each two become one.
 MAX_EVIDENCE_PATH = 4096
+#: Numbers of their sums that records keep between two asks: 16 MB, of all entries with twenty columns.
+MAX_WAITING_NUMBERS = 2_000_000
 
 
-def thinned(records: list[ChunkRecord]) -> list[ChunkRecord]:
-    """At most MAX_EVIDENCE_PATH records, the newest among them."""
-    while len(records) > MAX_EVIDENCE_PATH:
+def thinned(records: list[Any]) -> list[Any]:
+    """At most MAX_EVIDENCE_PATH records, the newest among them; fewer while those of many columns wait."""
+    most = MAX_EVIDENCE_PATH
+    if isinstance(records[-1], WaitingRecord):
+        most = min(most, max(2, MAX_WAITING_NUMBERS // records[-1].n_numbers))
+    while len(records) > most:
         odd = len(records) % 2
         pairs = zip(records[odd::2], records[odd + 1 :: 2])
         records = records[:odd] + [later.after(earlier) for earlier, later in pairs]

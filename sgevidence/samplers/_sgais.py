@@ -58,7 +58,7 @@ from ..transitions import (
 )
 from ._base import OnlineSampler, Parts, Progress, check_history
 from ._progress import rung_of
-from ._records import ChunkRecord
+from ._records import ChunkRecord, WaitingRecord
 
 #: Growth of the rows since a model's own answer was asked, from which it is asked first: it finds modes of
 #: which no particle knows.
@@ -287,10 +287,12 @@ class SGAIS(Parts, OnlineSampler):
     ) -> tuple[State, list[ChunkRecord]]:
         """Absorb rows, chunk by chunk (Alg. 8, line 3)."""
         check_history(self.move, self.reservoir_size)  # the rest was looked at by init
-        streams, records, before = Streams.spawned(rng), [], state
+        streams, before = Streams.spawned(rng), state
+        records: list[Any] = []
         try:
             for after, infos in self._steps(state, model, rows, streams, progress):
-                records.append(ChunkRecord.of(before, after, infos))
+                record_of = WaitingRecord if after.waits else ChunkRecord.of
+                records.append(record_of(before, after, tuple(infos)))
                 progress.chunk(records[-1], before.n_rows)
                 before = after
         except ImpossibleRowsError:  # of the first piece that has any: those of all pieces are wanted

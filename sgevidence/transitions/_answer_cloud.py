@@ -26,14 +26,19 @@ class ExactCloud:
     sums: Any  #: of the model
     rng: np.random.Generator  #: of the draws, which takes no step
     M: int
-    log_evidence: float  #: nats
 
     log_evidence_std = 0.0
 
     @cached_property
     def posterior(self) -> Any:
         """The posterior in closed form."""
-        return self.model.posterior(self.sums)
+        with np.errstate(all="ignore"):
+            return self.model.posterior(self.sums)
+
+    @property
+    def log_evidence(self) -> float:
+        """log p(y), nats."""
+        return float(self.posterior.log_evidence)
 
     @cached_property
     def theta(self) -> np.ndarray:
@@ -90,20 +95,22 @@ class PriorCloud:
 def exact_cloud(model: Model, sums: Any, rng: np.random.Generator, size: int) -> Cloud | None:
     """The posterior in closed form, from the model's sums over rows.
 
-    None where these are too large for the arithmetic.  Draws may wait where double precision is known to do.
+    None where these are too large for the arithmetic.  Draws may wait where double precision is known to do,
+    and so may the posterior where the model knows that without it.
     """
+    cloud = ExactCloud(model, sums, rng, size)
+    if model.posterior_can_wait(sums):
+        return cloud  # type: ignore[return-value]  # it has all that the state of a closed form is asked for
     try:
         with np.errstate(all="ignore"):
-            posterior = model.posterior(sums)
+            posterior = cloud.posterior
             nodes = getattr(posterior, "nodes", None)
     except (np.linalg.LinAlgError, ArithmeticError, ValueError):
         return None
     if nodes is None or not (np.isfinite(posterior.log_evidence) and np.isfinite(nodes[0]).all()):
         found = exact_answer(model, sums, rng, size)
         return None if found is None else without_history(found)
-    cloud = ExactCloud(model, sums, rng, size, float(posterior.log_evidence))
-    vars(cloud)["posterior"] = posterior
-    return cloud  # type: ignore[return-value]  # it has all that the state of a closed form is asked for
+    return cloud  # type: ignore[return-value]
 
 
 def without_history(found: Answer) -> Cloud:

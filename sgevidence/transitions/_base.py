@@ -174,6 +174,11 @@ class State(NamedTuple):
         return float(np.hypot(seen.log_evidence_std, doubt_var**0.5))
 
     @property
+    def waits(self) -> bool:
+        """Whether the evidence is known to be right, and has not been asked for."""
+        return isinstance(self.cloud, ExactCloud) and "posterior" not in vars(self.cloud)
+
+    @property
     def nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """Points and weights whose means are those of the posterior: particles, or a quadrature."""
         seen = self.seen

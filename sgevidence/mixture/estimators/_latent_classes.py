@@ -296,9 +296,6 @@ class BayesianCategoricalMixture(MixtureEstimator):
         codes, _ = self._model.sample_rows(theta, len(X), rng)
         return np.where(X < 0, -1.0, codes)
 
-    def _prior_conflict(self, rows: Rows) -> None:
-        """Every table is possible under the prior: there are no units to be wrong."""
-
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> CategoricalMixtureModel:
         return CategoricalMixtureModel(
             n_components=check_count(self.n_components, "n_components"),
