@@ -122,20 +122,20 @@ class SubsetReports(Standardising):
     @property
     def coef_(self) -> np.ndarray:
         """Posterior mean of the coefficients, averaged over subsets."""
-        return self._restored("coef", self._average("coef_").coef)
+        return self._restored("coef", self._average("coef_").coef_)
 
     @property
     def coef_std_(self) -> np.ndarray:
         """Posterior standard deviation of the coefficients, over subsets, too."""
-        return self._restored("coef", self._average("coef_std_").coef_std)
+        return self._restored("coef", self._average("coef_std_").coef_std_)
 
     @property
     def intercept_(self) -> Any:
         """Posterior mean of the intercept, of a softmax one per class; 0.0 without one."""
         found = self._average("intercept_")
         if self._units is None or not self._settings["fit_intercept"]:
-            return found.intercept
-        named = {"coef": found.coef, "intercept": np.asarray(found.intercept)}
+            return found.intercept_
+        named = {"coef": found.coef_, "intercept": np.asarray(found.intercept_)}
         return float(self._units.restored(named)["intercept"])
 
     @property
@@ -143,7 +143,7 @@ class SubsetReports(Standardising):
         """Posterior mean of σ of linear regressions, or the known σ."""
         if self.__sklearn_is_fitted__() and self._settings["estimator"] is not None:
             raise AttributeError(f"{type(self).__name__} has no noise_std_ with an estimator")
-        return float(self._restored("noise_std", self._average("noise_std_").noise_std))
+        return float(self._restored("noise_std", self._average("noise_std_").noise_std_))
 
     def summary(self) -> ParameterTable:
         """Inclusion probability, posterior mean and standard deviation of each coefficient.
