@@ -2,42 +2,19 @@
 
 import copy
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from ..estimators import ParameterTable, Standardising, dimension_labels, heading, prior_conflict, warned
 from ..exceptions import DivergenceError, warn_caller
+from ..model_selection import Candidate, comparison_table, evidence_columns, facts_of
 from ..models import LinearModel
 from ..rows import generator, looks_normalised
 from ..samplers import Progress
-from ..tables import Summarised, Table, with_errors
 from ..units import Units
 from ._average import Average
 from ._posterior import MIN_LISTED_SUBSETS, Posterior, posterior
-
-
-class Subsets(Summarised):
-    """The summary of a table of subsets."""
-
-    columns: Any
-    index: Any
-    __getitem__: Any
-
-    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
-        # columns of the table that a summary reads
-        printed = ("log_evidence", "log_evidence_std", "probability")
-        if not set(printed) <= set(self.columns) or not len(self.index):
-            return None
-        log_Z, std, p = (np.asarray(self[name]) for name in printed)
-        cells = {"log evidence ± error": with_errors(log_Z, std), "probability": [f"{one:.3f}" for one in p]}
-        return Table(cells, [str(name) for name in self.index], "columns"), []
-
-
-class SubsetTable(Subsets, Table):  # type: ignore[misc]
-    """The best subsets where pandas is not installed."""
-
 
 #: Why an answer with the g-prior says nothing.
 CONSTANT = "y is constant: no column explains any of it, and Bayes factors against the null model say nothing"
@@ -81,22 +58,17 @@ class SubsetReports(Standardising):
         subsets = [tuple(names[j] for j in one) for one in found.columns[:MIN_LISTED_SUBSETS]]
         columns = np.empty(len(subsets), dtype=object)
         columns[:] = [tuple(name if isinstance(name, str) else int(name) for name in one) for one in subsets]
-        table = {
-            "columns": columns,
-            "size": np.array([len(one) for one in subsets]),
-            "log_evidence": found.log_evidence[:MIN_LISTED_SUBSETS] - self._log_units,
-            "log_evidence_std": found.log_evidence_std[:MIN_LISTED_SUBSETS],
-            "log_prior": found.log_prior[:MIN_LISTED_SUBSETS],
-            "probability": found.probability[:MIN_LISTED_SUBSETS],
-        }
+        first = slice(len(subsets))
+        log_Z, std = found.log_evidence[first] - self._log_units, found.log_evidence_std[first]
+        log_prior, n = found.log_prior[first], self.n_samples_seen_
         index = [", ".join(map(str, one)) or "null" for one in subsets]
-        if find_spec("pandas") is None:
-            return SubsetTable(table, index)
-        from pandas import Index
-
-        from ._frame import SubsetFrame
-
-        return SubsetFrame(table, index=Index(index, name="model"))
+        each = [Candidate(*one, n, self.data_fingerprint_) for one in zip(index, log_Z, std)]
+        mass = float(np.sum(found.probability[first]))
+        table = {"columns": columns} | evidence_columns(each, np.diag(std**2), log_prior, mass=mass)
+        more = {"size": np.array([len(one) for one in subsets]), "log_prior": log_prior}
+        listed = comparison_table(table | more, index, of_subsets=True)
+        listed._facts = facts_of(self, index, np.exp(log_prior))
+        return listed
 
     @property
     def log_evidence_(self) -> float:

@@ -213,9 +213,9 @@ def test_the_null_model_is_among_them():
     table = selector.models_
     assert table.index[0] == "null" and table["columns"].iloc[0] == ()
     head, null, _ = (line.split() for line in repr(table.head(2)).splitlines())
-    assert head == "columns log evidence ± error probability".split()
+    assert head == "log evidence ± error probability Bayes factor".split()
     log_Z, p = table["log_evidence"].iloc[0], table["probability"].iloc[0]
-    assert null == ["null", f"{log_Z:.2f}", "±", "0", f"{p:.3f}"]
+    assert null == ["null", f"{log_Z:.2f}", "±", "0", f"{p:.3f}", "1"]
     assert "size" in repr(table[["size"]]) and table.head(2)._repr_html_().count("<tr>") == 3
     assert len(selector.models_) == 16 and selector.models_["probability"].sum() == pytest.approx(1.0)
     with pytest.warns(UserWarning, match="No features were selected"):
@@ -263,7 +263,7 @@ def test_a_failed_call_changes_nothing(rows):
 
 
 def test_without_pandas_there_is_a_table(rows, monkeypatch):
-    monkeypatch.setattr("sgevidence.feature_selection._reports.find_spec", lambda name: None)
+    monkeypatch.setattr("sgevidence.model_selection._compare.find_spec", lambda name: None)
     table = EvidenceFeatureSelector().fit(*rows).models_
     assert not isinstance(table, pd.DataFrame) and len(table) == 32
     assert isinstance(repr(table), str) and isinstance(table["columns"][0], tuple)
