@@ -136,6 +136,16 @@ class SubsetReports(Standardising):
         columns = {name: np.ravel(values) for name, values in table.items()}
         return ParameterTable(columns, names, heading(self), warned(self))
 
+    def _prior_notes(self) -> list[str]:
+        stated = self._settings
+        if stated["estimator"] is not None:
+            notes: list[str] = self._average("summary")._prior_notes()
+            return notes
+        if stated["coef_prior"] != "independent":
+            return [f"priors (without units): coefficients {stated['coef_prior']!r}, a g-prior"]
+        intercept = f", intercept N(0, {self._model.intercept_scale:g}²)" * stated["fit_intercept"]
+        return self._said(f"coefficients N(0, {self._model.coef_scale:g}²){intercept}")
+
     def _restored(self, name: str, value: Any) -> Any:
         """A named parameter in the data's units."""
         return np.array(value) if self._units is None else self._units.restored({name: value})[name]

@@ -2,11 +2,13 @@
 
 import copy
 import pickle
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.special
 import scipy.stats
 from mutants import broken
 from sklearn.base import clone
@@ -314,6 +316,24 @@ def test_a_column_that_does_not_vary_is_said(rng, estimator):
     if estimator is None:
         plain = EvidenceFeatureSelector(standardize=False).fit(X, y)
         assert not any("do not vary" in words for words in plain.warnings_)
+
+
+def test_a_report_says_probabilities_and_priors_of_subsets(rows):
+    """The paper's report of compare, with the prior probability of a subset among all of them."""
+    X, y = rows
+    for params, words in (({}, r"N\(0, 1²\)"), ({"coef_prior": "g"}, "g-prior")):
+        selector = EvidenceFeatureSelector(**params).fit(X, y)
+        listed, text = selector.models_, selector.models_.report()
+        ranked = listed.sort_values("log_evidence", ascending=False)
+        best, second = ranked.iloc[0], ranked.iloc[1]
+        factor = np.exp(best["log_evidence"] - second["log_evidence"])
+        assert f"{factor:.3g} times" in " ".join(text.split()) and re.search(words, text), text
+        k = len(listed["columns"].iloc[0])
+        prior = 1 / (6 * scipy.special.comb(5, k))  # uniform over sizes, and over subsets of a size
+        assert f"its prior probability was {prior:.3g}" in " ".join(text.split()), text
+        assert f"{listed['probability'].iloc[0]:.3f}" in text
+        with pytest.raises(ValueError, match="a part of it"):
+            listed.head(3).report()
 
 
 # -- log predictive densities ---------------------------------------------------------------
