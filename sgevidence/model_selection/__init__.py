@@ -1,7 +1,16 @@
 """Decisions between models by their log evidence: comparison, Bayes factors, searches, replicates."""
 
 from ..tables import Table
-from ._candidates import ONE_MAX_ORDER, Candidate, candidates, last_step, named_models, transformed
+from ._candidates import (
+    ONE_MAX_ORDER,
+    Candidate,
+    candidate,
+    candidates,
+    check_comparable,
+    last_step,
+    named_models,
+    transformed,
+)
 from ._check_result import PredictiveCheck
 from ._compare import compare, comparison_table, evidence_columns
 from ._evidence_search import EvidenceSearch
@@ -37,7 +46,9 @@ __all__ = [
     "FullData",
     "probability_interval",
     "log_model_prior",
+    "candidate",
     "candidates",
+    "check_comparable",
     "in_words",
     "checked_scorer",
     "Candidate",
