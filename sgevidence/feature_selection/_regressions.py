@@ -160,6 +160,7 @@ class Regressions:
         model = self._model = self._model_of(self.rows.X)  #: on all columns
         #: one linear predictor without parameters of a family beside it, which has one mode
         self.has_shared_hessians = isinstance(model, GLMModel) and model.is_log_concave and not model.n_own
+        self.is_log_concave = model.is_log_concave
 
     def _model_of(self, X: np.ndarray) -> Any:
         """The model on these columns; of two classes that of the difference of their coefficients."""

@@ -50,8 +50,7 @@ class SubsetReports(Standardising):
     def models_(self) -> Any:
         """The best subsets, at most 100, as a table that prints log evidences and probabilities.
 
-        Its columns are ``columns``, ``size``, ``log_evidence``, ``log_evidence_std``, ``log_prior`` and
-        ``probability``.
+        Its columns are those of :func:`compare`, ``columns``, ``size`` and ``log_prior``.
         """
         found = self._posterior("models_")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
