@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
-from ..particles import log_mixture
+from ..particles import log_sum_exp
 from ._moments import EPS, Moments
 
 #: Nats below the maximum at which the density of s is nothing.
@@ -165,13 +165,13 @@ class NoiseGrid:
         return log_likelihood(self.moments, self.fine, D @ self.W, log_Q @ self.W) + self.log_weight
 
     def weights(self, D: np.ndarray, log_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Probabilities of the fine nodes (B, M); weights (B, G) with Σ_g w_g h(s_g) = E[h(s) | y] for smooth
+        """Log probabilities of the fine nodes (B, M); weights (B, G) with Σ_g w_g h(s_g) = E[h(s) | y] for smooth
         h; and E[σ²], E[σ] (B, 2).
         """
         f = self.log_joint(D, log_Q)
-        p = np.exp(f - f.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
-        return p, p @ self.W.T, p @ np.exp(np.column_stack([self.fine, self.fine / 2]))
+        log_p = f - log_sum_exp(f, axis=1)[:, None]
+        p = np.exp(log_p)
+        return log_p, p @ self.W.T, p @ np.exp(np.column_stack([self.fine, self.fine / 2]))
 
     def given(self, columns: list[int]):
         """Mean and covariance of (w, α), mean of b, and of (σ², σ) of one subset, in the moments' units."""
@@ -188,17 +188,21 @@ class NoiseGrid:
         """
         at = Conditionals.of(self, columns)
         phi = np.column_stack([X[:, columns] - self.moments.m[columns], np.ones(len(X))])
+        top = int(np.argmax(at.log_p))
+        # nats that the worst row may gain by a larger noise, so that these nodes count for it, too
+        gain = 0.5 * np.max((y - phi @ (at.means.T @ self.W[:, top])) ** 2) * np.exp(-self.fine[top])
+        near = at.log_p > at.log_p[top] - TAIL_NATS - gain
+        W, log_p = self.W[:, near], at.log_p[near]
         line = np.sum((phi @ at.covariance) * phi, axis=2).T  # variance of the line, (n, G)
-        mean = phi @ at.means.T @ self.W
-        log_v = np.log(np.exp(self.s) + np.maximum(line, 0.0)) @ self.W
-        log_p = -0.5 * (np.log(2 * np.pi) + log_v + (y[:, None] - mean) ** 2 * np.exp(-log_v))
-        return log_mixture(at.p, log_p.T)
+        log_v = np.log(np.exp(self.s) + np.maximum(line, 0.0)) @ W
+        squares = (y[:, None] - phi @ at.means.T @ W) ** 2 * np.exp(-log_v)
+        return log_sum_exp(log_p - 0.5 * (np.log(2 * np.pi) + log_v + squares), axis=1)
 
 
 class Conditionals(NamedTuple):
     """The posterior of one subset at the nodes s, and the density of these."""
 
-    p: np.ndarray  #: probabilities of the fine nodes of the grid, (M,)
+    log_p: np.ndarray  #: log probabilities of the fine nodes of the grid, (M,)
     omega: np.ndarray  #: weights of the nodes, for means of smooth functions of s, (G,)
     noise: np.ndarray  #: means of σ² and σ, (2,)
     means: np.ndarray  #: of (w, α), (G, k + 1)
@@ -211,7 +215,7 @@ class Conditionals(NamedTuple):
         moments, k, v = grid.moments, len(columns), np.exp(grid.s)
         n = moments.n
         D, log_Q, _ = moments.direct(grid.s, np.array(columns, dtype=int)[None])
-        p, omega, noise = (found[0] for found in grid.weights(D, log_Q))
+        log_p, omega, noise = (found[0] for found in grid.weights(D, log_Q))
         A = np.broadcast_to(moments.C[np.ix_(columns, columns)], (len(v), k, k)).copy()
         A[:, np.arange(k), np.arange(k)] += v[:, None] * moments.precision[columns]
         A[:, np.arange(k), np.arange(k)] *= 1 + 4 * k * EPS  # a pivot that rounding takes
@@ -228,7 +232,7 @@ class Conditionals(NamedTuple):
         beside = np.einsum("gki,gk->gi", inverse, t) * (v / (n * spread))[:, None]
         covariance[:, :k, k] = covariance[:, k, :k] = beside
         covariance[:, k, k] = v * (spread - kappa) / (n**2 * kappa * spread) + moments.tau**2 / (n * kappa)
-        return cls(p, omega, noise, means, covariance, moments.tau**2 * r / (v * spread))
+        return cls(log_p, omega, noise, means, covariance, moments.tau**2 * r / (v * spread))
 
 
 def _shrunk(t: np.ndarray, kappa: np.ndarray, spread: np.ndarray) -> np.ndarray:

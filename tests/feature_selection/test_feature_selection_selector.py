@@ -358,6 +358,17 @@ def test_scores_are_what_a_row_adds_to_the_log_evidence(params):
         check_scores(seed, **params)
 
 
+def test_the_score_of_an_outlier_among_many_rows():
+    """The noise under which it is none has 10⁻¹³⁰⁰ of the posterior."""
+    rng = np.random.default_rng([20261128, 10])
+    X = rng.standard_normal((500, 1))
+    y = X[:, 0] + rng.standard_normal(500)
+    selector = EvidenceFeatureSelector(standardize=False, intercept_scale=5.0).fit(X, y)
+    score = selector.score_samples([X[0], X[0]], [y[0], 1e4])[1]
+    again = clone(selector).fit(np.vstack([X, X[0]]), [*y, 1e4]).log_evidence_
+    assert score == pytest.approx(again - selector.log_evidence_, rel=1e-5)
+
+
 def test_scores_in_units_of_the_rows():
     """Densities of y in other units, and of y and columns that the selector standardises."""
     rng = np.random.default_rng([20261128, 7])
