@@ -165,8 +165,9 @@ class NoiseGrid:
         return log_likelihood(self.moments, self.fine, D @ self.W, log_Q @ self.W) + self.log_weight
 
     def weights(self, D: np.ndarray, log_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Log probabilities of the fine nodes (B, M); weights (B, G) with Σ_g w_g h(s_g) = E[h(s) | y] for smooth
-        h; and E[σ²], E[σ] (B, 2).
+        """Log probabilities of the fine nodes, (B, M); weights of the nodes, (B, G); and E[σ²], E[σ], (B, 2).
+
+        Weights have Σ_g w_g h(s_g) = E[h(s) | y] for smooth h.
         """
         f = self.log_joint(D, log_Q)
         log_p = f - log_sum_exp(f, axis=1)[:, None]

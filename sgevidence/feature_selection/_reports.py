@@ -13,7 +13,6 @@ from ..models import LinearModel
 from ..rows import generator, looks_normalised
 from ..samplers import Progress
 from ..units import Units
-from ._average import Average
 from ._posterior import MIN_LISTED_SUBSETS, Posterior, posterior
 
 #: Why an answer with the g-prior says nothing.
@@ -25,7 +24,7 @@ class Weighed:
     """The posterior of the rows so far, once it has been asked for: asking changes no attribute."""
 
     posterior: Posterior | None = None
-    average: Average | None = None
+    average: Any = None
 
 
 class SubsetReports(Standardising):
@@ -138,8 +137,7 @@ class SubsetReports(Standardising):
     def _prior_notes(self) -> list[str]:
         stated = self._settings
         if stated["estimator"] is not None:
-            notes: list[str] = self._average("summary")._prior_notes()
-            return notes
+            return list(self._average("summary")._prior_notes())
         if stated["coef_prior"] != "independent":
             return [f"priors (without units): coefficients {stated['coef_prior']!r}, a g-prior"]
         intercept = f", intercept N(0, {self._model.intercept_scale:g}²)" * stated["fit_intercept"]
@@ -186,8 +184,8 @@ class SubsetReports(Standardising):
         W = np.full(n_mean_draws, 1 / n_mean_draws)
         return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
 
-    def _average(self, name: str) -> Average:
-        """The mean over subsets, computed when it is first asked for."""
+    def _average(self, name: str) -> Any:
+        """The mean over subsets, computed when it is first asked for; with an estimator one that predicts."""
         found = self._posterior(name)
         if self._weighed.average is None:
             self._weighed.average = found.averaged.average()
