@@ -39,7 +39,7 @@ def compare(
         frozen estimators are looked through.  An averager stands for its models.  A search needs
         ``scoring=evidence_scorers``, ``refit="log_evidence"`` and ``cv=FullData()``.  One fitted mixture
         stands for 1 … ``n_components`` components, whose errors are shared (``component_evidence_``).  One
-        fitted ``EvidenceFeatureSelector`` stands for its best subsets, with their prior probabilities.
+        fitted ``EvidenceFeatureSelector`` stands for its best subsets, with probabilities among all of them.
     model_prior : array-like of shape (n_models,), dict or None, default=None
         Positive prior weights of the models, in their order or by name.  None is uniform, or an averager's
         own.  It changes the probabilities only: evidences and Bayes factors do not depend on it.
