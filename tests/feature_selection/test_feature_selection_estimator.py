@@ -486,11 +486,14 @@ def test_coordinates_of_far_columns_and_back(n_classes, fit_intercept, far):
     model = near(SoftmaxModel(n_classes=n_classes, **args) if n_classes > 1 else GLMModel(**args), X)
     omega = rng.standard_normal((5, n_classes, model.n_params // n_classes))
     lines = slice(int(n_classes > 1), None)  # those of a posterior: slopes and levels of about one
-    omega[:, lines, :2] /= np.abs(model.T[-1]).max()
+    pivot = int(np.flatnonzero(model.T[-1])[0])
+    omega[:, lines, pivot] /= np.abs(model.T[-1, pivot])
+    omega[:, lines, 1 - pivot] *= 1e-6  # c·w is 10¹² times as large as β
     theta = omega.reshape(5, -1)
     again = model.from_plain(model.in_plain(theta)[1].reshape(5, n_classes, -1), model.seen(theta))
     Phi = np.c_[X - model.centre, np.ones(30)]
     np.testing.assert_allclose(model.seen(again) @ Phi.T, model.seen(theta) @ Phi.T, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.seen(again)[:, :, 2], model.seen(theta)[:, :, 2], rtol=1e-9)
     np.testing.assert_allclose(model.log_prior(again), model.log_prior(theta), rtol=1e-9)
 
 
