@@ -427,7 +427,7 @@ def frozen(kind, start, stop):
             r"'b' \(LinearRegression\) has no log_evid",
         ),
         ([("a", estimator("linear")), ("b", scaled(LinearRegression()))], "'b' .* has no log_evidence_"),
-        ([("a", estimator("linear")), ("b", Infinite())], "'b' has log_evidence_ = inf"),
+        ([("a", estimator("linear")), ("b", Infinite())], "'b' has the log evidence inf"),
         ([("a", estimator("linear")), ("b", frozen("linear", 0, 80))], "'b' has seen another number of rows"),
         (
             [("a", frozen("linear", 0, 45)), ("b", frozen("linear", 45, 90))],
@@ -439,7 +439,7 @@ def frozen(kind, start, stop):
 )
 def test_evidences_that_cannot_be_compared(models, message):
     avg = EvidenceModelAverager(models)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         avg.fit(*data("linear"))
     assert vars(avg) == vars(EvidenceModelAverager(models))
 

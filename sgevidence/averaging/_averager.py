@@ -205,6 +205,8 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         ValueError
             On bad input, if the evidences of the models cannot be compared, and if models that learn chunk
             by chunk have no ``partial_fit``; nothing has changed then.
+        TypeError
+            If a model has no evidence.
         """
         return self._fit(X, y, sample_weight, fit_params)
 

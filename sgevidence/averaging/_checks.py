@@ -1,4 +1,4 @@
-"""Checks of an average: lists that are none, models of different kinds, evidences of different rows."""
+"""Checks of an average before it learns: lists that are none, models of different kinds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from ..model_selection import ONE_MAX_ORDER, named_models
+from ..model_selection import named_models
 from ._pipelines import is_online
 
 
@@ -61,54 +61,3 @@ def evidences(models: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Log evidences of fitted models and their standard errors, nats; an error that is not told is nan."""
     log_Z = np.array([model.log_evidence_ for model in models], dtype=float)
     return log_Z, np.array([getattr(model, "log_evidence_std_", np.nan) for model in models], dtype=float)
-
-
-def check_evidences(names: Sequence[str], models: Sequence[Any]) -> None:
-    """Each model has a finite evidence."""
-    for name, model in zip(names, models):
-        if not hasattr(model, "log_evidence_"):
-            raise ValueError(f"estimator {name!r} ({type(model).__name__}) has no log_evidence_ after fit")
-        if not np.isfinite(model.log_evidence_):
-            raise ValueError(f"estimator {name!r} has log_evidence_ = {model.log_evidence_}")
-
-
-def what_all_share(names: Sequence[str], models: Sequence[Any]) -> dict[str, Any]:
-    """Rows, data and classes, as far as models tell: evidences of the same rows can be compared.
-
-    ValueError names a model without a finite evidence, or two that differ, and in what.
-    """
-    check_evidences(names, models)
-    relative = [bool(getattr(model, "evidence_is_relative_", False)) for model in models]
-    if len(set(relative)) > 1:
-        raise ValueError(
-            f"the evidence of {names[relative.index(True)]!r} is relative to its null model, and that of "
-            f"{names[relative.index(False)]!r} is not; they cannot be compared"
-        )
-    shared = {}
-    for attribute, meaning in [
-        ("n_samples_seen_", "has seen another number of rows"),
-        ("data_fingerprint_", "has seen other data"),
-        ("classes_", "has other classes"),
-    ]:
-        known = [
-            (name, getattr(model, attribute))
-            for name, model in zip(names, models)
-            if hasattr(model, attribute)
-        ]
-        for name, value in known[1:]:
-            if not np.array_equal(value, known[0][1]):
-                raise ValueError(
-                    f"estimator {name!r} {meaning} than {known[0][0]!r}: {attribute} is {value} and "
-                    f"{known[0][1]}; their evidences cannot be compared{_remedy(attribute, models)}"
-                )
-        if known:
-            shared[attribute] = known[0][1]
-    if "n_samples_seen_" not in shared:
-        raise ValueError(f"estimator {names[0]!r} has no n_samples_seen_ after fit")
-    return shared
-
-
-def _remedy(attribute: str, models: Sequence[Any]) -> str:
-    """The end of the message above."""
-    of_series = attribute == "n_samples_seen_" and any(hasattr(model, "n_conditioned_") for model in models)
-    return ONE_MAX_ORDER if of_series else ""

@@ -53,9 +53,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from ..estimators import FitTasks, holds_rows
 from ..history import task_workers
 from ..mixture.estimators import error_covariance
-from ..model_selection import last_step, probability_interval
+from ..model_selection import candidate, check_comparable, last_step, probability_interval
 from ..particles import log_sum_exp
-from ._checks import evidences, what_all_share
+from ._checks import evidences
 from ._pipelines import Chunk, FirstCall, behind_transformers, partial_fit_child, route
 from ._stacking import RowScores, Stacking
 
@@ -189,6 +189,10 @@ class Posterior(NamedTuple):
 MAX_WEIGHT_PATH = 4096
 
 
+#: Attributes of the models that are those of the average, too.
+SHARED = ("n_samples_seen_", "data_fingerprint_", "classes_")
+
+
 class Entry(NamedTuple):
     """After one chunk."""
 
@@ -225,12 +229,15 @@ class Standing(NamedTuple):
 
         ``n_rows`` is how many by weight, ``rows`` are their scores before.
         """
-        names = [name for name, _ in self.children]
-        models = [last_step(child) for child in fitted]
-        held = self._replace(children=list(zip(names, fitted)))
+        held = self._replace(children=[(name, child) for (name, _), child in zip(self.children, fitted)])
         if held.waiting is not None:
             return held
-        shared = what_all_share(names, models)
+        check_comparable([candidate(name, child) for name, child in held.children])
+        models = [last_step(child) for child in fitted]
+        known = {name: model for name in SHARED for model in models if hasattr(model, name)}
+        shared = {name: getattr(model, name) for name, model in known.items()}
+        if "n_samples_seen_" not in shared:
+            raise ValueError(f"estimator {held.children[0][0]!r} has no n_samples_seen_ after fit")
         now = self.weighing.after(models, n_rows, rows)
         entry = Entry(shared["n_samples_seen_"], now.weights, now.log_evidence, now.log_evidence_std)
         return type(self)(held.children, now, extended(self.path, entry), shared)

@@ -19,8 +19,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import qr
 from scipy.special import gammaln, logsumexp
+from scipy.stats import t as student
 
 from ..models import GPrior, rscale_of
+from ..particles import log_mixture
 from ._moments import EPS, Moments
 from ._noise_grid import Lacks
 
@@ -79,6 +81,10 @@ class IntegralOverG:
     def __init__(self, moments: UnitMoments, prior: GPrior) -> None:
         self.moments, self.prior = moments, prior
 
+    def reaching(self, error: float) -> "IntegralOverG":
+        """Itself: given g the noise is integrated in closed form."""
+        return self
+
     def improved(self, lacks: Lacks) -> None:
         """Nothing can be better: each integral has ends of its own."""
 
@@ -102,16 +108,7 @@ class IntegralOverG:
         """
         moments, k = self.moments, len(columns)
         with_intercept, nu, m = bool(moments.tau), moments.nu, moments.m[columns]
-        C = moments.C[np.ix_(columns, columns)]
-        inverse = np.linalg.pinv(C, rcond=COLLINEAR_SHARE, hermitian=True)
-        rank = int(np.linalg.matrix_rank(C, rtol=COLLINEAR_SHARE, hermitian=True)) if k else 0
-        fitted = inverse @ moments.c[columns]
-        explained = min(float(moments.c[columns] @ fitted) / moments.q, 1.0) if moments.q > 0 else 0.0
-        t, omega = np.zeros(1), np.ones(1)
-        if rank:
-            u, f = self.prior.log_terms(np.array([1 - explained]), rank, nu)
-            t, omega = 1 / (1 + np.exp(-u)), np.exp(f[0] - logsumexp(f[0]))
-        b = 0.5 * moments.q * (1 - t * explained)
+        inverse, fitted, t, omega, b = self._conditionals(columns)
         variance = b / (nu / 2 - 1) if nu > 2 else np.full(len(t), np.inf)
         std = np.sqrt(b) * (np.exp(gammaln(nu / 2 - 0.5) - gammaln(nu / 2)) if nu > 1 else np.inf)
         shrunk = float(omega @ t)
@@ -129,6 +126,30 @@ class IntegralOverG:
             mean = np.append(w, m @ w)
         intercept = moments.mean - float(m @ w) if with_intercept else 0.0
         return mean, covariance, intercept, np.array([omega @ variance, omega @ std])
+
+    def log_density(self, columns: list[int], X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """log p(y | x) of one subset, (n,), in the units of the moments: given g a t of ν degrees."""
+        moments = self.moments
+        inverse, fitted, t, omega, b = self._conditionals(columns)
+        X = X[:, columns] - (moments.m[columns] if moments.tau else 0.0)
+        loc = (moments.mean if moments.tau else 0.0) + np.multiply.outer(t, X @ fitted)
+        line = np.multiply.outer(t, np.sum((X @ inverse) * X, axis=1)) + (1 / moments.n if moments.tau else 0)
+        scale = np.sqrt(2 * b[:, None] / moments.nu * (1 + line))
+        return log_mixture(omega, student.logpdf(y, moments.nu, loc, np.maximum(scale, 1e-300)))
+
+    def _conditionals(self, columns: list[int]):
+        """(X̃ᵀX̃)⁻¹ and ŵ; t of the nodes of g, their probabilities, and b of σ² | g ~ InvGamma(ν/2, b)."""
+        moments = self.moments
+        C = moments.C[np.ix_(columns, columns)]
+        inverse = np.linalg.pinv(C, rcond=COLLINEAR_SHARE, hermitian=True)
+        rank = int(np.linalg.matrix_rank(C, rtol=COLLINEAR_SHARE, hermitian=True)) if columns else 0
+        fitted = inverse @ moments.c[columns]
+        explained = min(float(moments.c[columns] @ fitted) / moments.q, 1.0) if moments.q > 0 else 0.0
+        t, omega = np.zeros(1), np.ones(1)
+        if rank:
+            u, f = self.prior.log_terms(np.array([1 - explained]), rank, moments.nu)
+            t, omega = 1 / (1 + np.exp(-u)), np.exp(f[0] - logsumexp(f[0]))
+        return inverse, fitted, t, omega, 0.5 * moments.q * (1 - t * explained)
 
 
 def exact_log_bayes_factor(sums: Any, fit_intercept: bool, prior: GPrior, columns: list[int]) -> float:

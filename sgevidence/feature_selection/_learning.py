@@ -1,4 +1,4 @@
-"""How the selector learns: sums of linear regressions, or fits of an estimator."""
+"""How the selector learns: sums of linear regressions, or draws of another on subsets of the columns."""
 
 from typing import Any, Self
 
@@ -27,7 +27,7 @@ from ..rows import (
 )
 from ..samplers import Progress
 from ..units import Fold, Units, UnitWatch
-from ._fits import posterior_by_fits
+from ._posterior_by_draws import posterior_by_draws
 from ._regressions import Regressions
 from ._reports import Weighed
 
@@ -66,7 +66,7 @@ class SubsetLearning(Standardising):
                 refuse_changes(self._settings, parameters)
             if self.estimator is not None:
                 with many_small_fits():
-                    self._learn_by_fits(X, y, sample_weight, parameters, known or {})
+                    self._learn_by_draws(X, y, sample_weight, parameters, known or {})
                 return self
             if known:
                 raise ValueError(f"a linear regression takes no {' and no '.join(known)}: see estimator=")
@@ -105,7 +105,7 @@ class SubsetLearning(Standardising):
         self._held, self._weighed = None, Weighed()
         self._watch_units(rows, starts)
 
-    def _learn_by_fits(
+    def _learn_by_draws(
         self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any], known: dict[str, Any]
     ) -> None:
         """Weigh the subsets of the estimator's columns at once."""
@@ -129,13 +129,12 @@ class SubsetLearning(Standardising):
         progress = Progress(type(self).__name__, self.verbose)
         with progress.beating():
             prior = self._always, self._groups, self.size_prior
-            found = posterior_by_fits(regressions, *prior, rng, self.tolerance, progress)
+            found = posterior_by_draws(regressions, *prior, rng, self.tolerance, progress)
         progress.done(
             f"{len(found.columns)} best subsets, log evidence {found.total:.2f} ± {found.total_std:.2f}"
         )
         average = found.averaged
-        self.n_samples_seen_ = average.models[0].n_samples_seen_
-        self.data_fingerprint_ = average.models[0].data_fingerprint_
+        self.n_samples_seen_, self.data_fingerprint_ = average.n_samples_seen_, average.data_fingerprint_
         constants = self._doubt_of_constants()
         found = found._replace(doubts=[*found.doubts, *([] if constants is None else [constants])])
         self._weighed = Weighed(found, average)

@@ -5,6 +5,16 @@ analytic for |Im s| < π; the density is √(2/n) wide.  So D and log Q are comp
 few panels and interpolated to the nodes of a quadrature: the trapezoid rule, which converges geometrically
 (Trefethen and Weideman 2014), and Gauss and Legendre's where the prior ends before the density does.
 
+For one subset and one σ² = v the posterior is Gaussian.  With A = L Lᵀ, t = L⁻¹m, z = L⁻¹c, r = ȳ − t·z and
+κ as in :mod:`._moments`,
+
+    E[w] = L⁻ᵀ(z + t r/(κ + t²)),         cov[w] = v L⁻ᵀ(I − t tᵀ/(κ + t²)) L⁻¹,
+    E[α] = ȳ − r/(n (κ + t²)),            var[α] = v t²/(n²κ(κ + t²)) + τ²/(nκ),
+    cov[w, α] = v L⁻ᵀt/(n (κ + t²)),      E[b] = τ² r/(v (κ + t²)),
+
+where α = b + m·w is the value of the line at the means of the columns, and b the intercept: far columns
+leave no trace in α.
+
 Symbols: ``s`` = Chebyshev nodes (G,), ``fine`` = quadrature nodes (M,), ``W`` = interpolation (G, M).
 """
 
@@ -13,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
+from ..particles import log_sum_exp
 from ._moments import EPS, Moments
 
 #: Nats below the maximum at which the density of s is nothing.
@@ -107,6 +118,13 @@ class NoiseGrid:
         more = lacks.coarse and self.n_nodes < 4 * NODES_OF_PANEL
         return NoiseGrid(self.moments, self.ends, 2 * self.n_nodes) if more else None
 
+    def reaching(self, error: float) -> "NoiseGrid":
+        """A grid that has the noise under which an error of this size in y is no outlier."""
+        high = 2 * float(np.log(max(error, 1e-300))) + ENDS_STEP
+        if self.moments.noise_std is not None or high < self.ends[1]:
+            return self
+        return NoiseGrid(self.moments, (self.ends[0], high), self.n_nodes)
+
     def integrated(self, D: np.ndarray, log_Q: np.ndarray, loss: np.ndarray):
         """log p(y) in the data's unit and what rounding may have changed of it, nats (B,); and Lacks."""
         out, error, lacks = np.empty(len(D)), np.empty(len(D)), Lacks()
@@ -146,12 +164,85 @@ class NoiseGrid:
         """log p(y, s) plus the logarithm of the quadrature's weights at its nodes, (B, M)."""
         return log_likelihood(self.moments, self.fine, D @ self.W, log_Q @ self.W) + self.log_weight
 
-    def weights(self, D: np.ndarray, log_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (B, G) with Σ_g w_g h(s_g) = E[h(s) | y] for smooth h; and E[σ²], E[σ] (B, 2)."""
+    def weights(self, D: np.ndarray, log_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log probabilities of the fine nodes, (B, M); weights of the nodes, (B, G); and E[σ²], E[σ], (B, 2).
+
+        Weights have Σ_g w_g h(s_g) = E[h(s) | y] for smooth h.
+        """
         f = self.log_joint(D, log_Q)
-        p = np.exp(f - f.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
-        return p @ self.W.T, p @ np.exp(np.column_stack([self.fine, self.fine / 2]))
+        log_p = f - log_sum_exp(f, axis=1)[:, None]
+        p = np.exp(log_p)
+        return log_p, p @ self.W.T, p @ np.exp(np.column_stack([self.fine, self.fine / 2]))
+
+    def given(self, columns: list[int]):
+        """Mean and covariance of (w, α), mean of b, and of (σ², σ) of one subset, in the moments' units."""
+        at = Conditionals.of(self, columns)
+        mean = at.omega @ at.means
+        deviation = at.means - mean
+        covariance = np.tensordot(at.omega, at.covariance, 1) + (deviation * at.omega[:, None]).T @ deviation
+        return mean, covariance, float(at.omega @ at.intercepts), at.noise
+
+    def log_density(self, columns: list[int], X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """log p(y | x) of one subset, (n,), for rows in the units of the moments.
+
+        A mixture of Gaussians over the fine nodes, whose means and variances are interpolated.
+        """
+        at = Conditionals.of(self, columns)
+        phi = np.column_stack([X[:, columns] - self.moments.m[columns], np.ones(len(X))])
+        top = int(np.argmax(at.log_p))
+        # nats that the worst row may gain by a larger noise, so that these nodes count for it, too
+        gain = 0.5 * np.max((y - phi @ (at.means.T @ self.W[:, top])) ** 2) * np.exp(-self.fine[top])
+        near = at.log_p > at.log_p[top] - TAIL_NATS - gain
+        W, log_p = self.W[:, near], at.log_p[near]
+        line = np.sum((phi @ at.covariance) * phi, axis=2).T  # variance of the line, (n, G)
+        log_v = np.log(np.exp(self.s) + np.maximum(line, 0.0)) @ W
+        squares = (y[:, None] - phi @ at.means.T @ W) ** 2 * np.exp(-log_v)
+        return log_sum_exp(log_p - 0.5 * (np.log(2 * np.pi) + log_v + squares), axis=1)
+
+
+class Conditionals(NamedTuple):
+    """The posterior of one subset at the nodes s, and the density of these."""
+
+    log_p: np.ndarray  #: log probabilities of the fine nodes of the grid, (M,)
+    omega: np.ndarray  #: weights of the nodes, for means of smooth functions of s, (G,)
+    noise: np.ndarray  #: means of σ² and σ, (2,)
+    means: np.ndarray  #: of (w, α), (G, k + 1)
+    covariance: np.ndarray  #: (G, k + 1, k + 1)
+    intercepts: np.ndarray  #: means of b, (G,)
+
+    @classmethod
+    def of(cls, grid: "NoiseGrid", columns: list[int]) -> "Conditionals":
+        """In the units of the moments."""
+        moments, k, v = grid.moments, len(columns), np.exp(grid.s)
+        n = moments.n
+        D, log_Q, _ = moments.direct(grid.s, np.array(columns, dtype=int)[None])
+        log_p, omega, noise = (found[0] for found in grid.weights(D, log_Q))
+        A = np.broadcast_to(moments.C[np.ix_(columns, columns)], (len(v), k, k)).copy()
+        A[:, np.arange(k), np.arange(k)] += v[:, None] * moments.precision[columns]
+        A[:, np.arange(k), np.arange(k)] *= 1 + 4 * k * EPS  # a pivot that rounding takes
+        inverse = np.linalg.inv(np.linalg.cholesky(A))
+        t, z = inverse @ moments.m[columns], inverse @ moments.c[columns]  # (G, k)
+        kappa = moments.tau**2 / v + 1 / n
+        spread, r = kappa + np.sum(t * t, axis=1), moments.mean - np.sum(t * z, axis=1)
+        means = np.empty((len(v), k + 1))
+        means[:, :k] = np.einsum("gki,gk->gi", inverse, z + t * (r / spread)[:, None])
+        means[:, k] = moments.mean - r / (n * spread)
+        covariance = np.empty((len(v), k + 1, k + 1))
+        root = _shrunk(t, kappa, spread) @ inverse
+        covariance[:, :k, :k] = v[:, None, None] * (np.swapaxes(root, 1, 2) @ root)
+        beside = np.einsum("gki,gk->gi", inverse, t) * (v / (n * spread))[:, None]
+        covariance[:, :k, k] = covariance[:, k, :k] = beside
+        covariance[:, k, k] = v * (spread - kappa) / (n**2 * kappa * spread) + moments.tau**2 / (n * kappa)
+        return cls(log_p, omega, noise, means, covariance, moments.tau**2 * r / (v * spread))
+
+
+def _shrunk(t: np.ndarray, kappa: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """H with HᵀH = I − t tᵀ/(κ + t²), without the difference, (G, k, k)."""
+    if not t.shape[1]:
+        return np.zeros((len(t), 0, 0))
+    Q = np.linalg.qr(t[:, :, None], mode="complete")[0].copy()
+    Q[:, :, 0] *= np.sqrt(kappa / spread)[:, None]
+    return np.swapaxes(Q, 1, 2)
 
 
 def log_likelihood(moments: Moments, s, D, log_Q) -> np.ndarray:

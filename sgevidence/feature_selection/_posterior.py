@@ -19,7 +19,7 @@ from scipy.special import gammaln, logsumexp
 
 from ..exceptions import DivergenceError
 from ..samplers import SILENT, Progress
-from ._average import Average, average, given_subset
+from ._average import Average, average
 from ._chains import DOUBTFUL_GAP, Searched, search
 from ._g_prior import IntegralOverG, UnitMoments, exact_log_bayes_factor, g_prior_of
 from ._moments import Moments, step
@@ -277,6 +277,10 @@ def posterior(
     )
 
 
+#: Rows whose densities at all nodes are held at a time.
+ROWS_AT_A_TIME = 1000
+
+
 class Averaged(NamedTuple):
     """The best linear regressions, and their average when it is asked for."""
 
@@ -288,9 +292,21 @@ class Averaged(NamedTuple):
     def average(self) -> Average:
         """The coefficients and the noise, averaged."""
         with np.errstate(all="ignore"):
-            is_grid = isinstance(self.grid, NoiseGrid)
-            given = partial(given_subset, self.moments, self.grid) if is_grid else self.grid.given
-            return average(self.moments, given, self.columns, self.probability / self.probability.sum())
+            weight = self.probability / self.probability.sum()
+            return average(self.moments, self.grid, self.columns, weight)
+
+    def log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Log predictive density of rows, (n,), averaged over the subsets."""
+        error = np.max(np.abs(y - self.average().predict(X)), initial=0.0) / self.moments.unit
+        X, y, grid = X / self.moments.units, y / self.moments.unit, self.grid.reaching(error)
+        log_weight, found = np.log(self.probability / self.probability.sum()), np.full(len(y), -np.inf)
+        with np.errstate(all="ignore"):
+            for start in range(0, len(y), ROWS_AT_A_TIME):
+                part = slice(start, start + ROWS_AT_A_TIME)
+                for one, columns in zip(log_weight, self.columns):
+                    log_p = one + grid.log_density(columns, X[part], y[part])
+                    found[part] = np.logaddexp(found[part], log_p)
+        return found - np.log(self.moments.unit)
 
 
 def _enumerated(moments, always, groups, prior, rng, covering):

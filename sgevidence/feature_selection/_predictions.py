@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ..estimators import Standardising, concordance, has_times
+from ..estimators import Standardising
 from ..rows import refuse_extreme, refuse_unreadable, validated, with_known
 
 
@@ -45,11 +45,9 @@ class SubsetPredictions(Standardising):
         found, X = self._average_and_X(X, known)
         if self._settings["estimator"] is None:
             return self._of_linear(found, X, return_std)
-        if hasattr(self, "classes_"):
-            if return_std:
-                raise ValueError("return_std is for numbers: predict_proba says how certain a class is")
-            return self.classes_[np.argmax(found.log_probabilities(X, **known), axis=1)]
-        return found.moments(X, **known) if return_std else found.mean(X, **known)
+        if hasattr(self, "classes_") and return_std:
+            raise ValueError("return_std is for numbers: predict_proba says how certain a class is")
+        return found.predict(X, **known, **({"return_std": True} if return_std else {}))
 
     @available_if(_selects_for_classes)
     def predict_log_proba(self, X: Any, offset: Any = None) -> np.ndarray:
@@ -66,7 +64,7 @@ class SubsetPredictions(Standardising):
         """
         known = given_of(offset)
         found, X = self._average_and_X(X, known)
-        return found.log_probabilities(X, **known)
+        return found.predict_log_proba(X, **known)
 
     @available_if(_selects_for_classes)
     def predict_proba(self, X: Any, offset: Any = None) -> np.ndarray:
@@ -82,6 +80,36 @@ class SubsetPredictions(Standardising):
         ndarray of shape (n_samples, n_classes)
         """
         return np.exp(self.predict_log_proba(X, offset))
+
+    def score_samples(
+        self, X: Any, y: Any, offset: Any = None, trials: Any = None, event: Any = None, entry: Any = None
+    ) -> np.ndarray:
+        """Log predictive density of each row, averaged over subsets; of classes and counts log probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        offset : float or array-like of shape (n_samples,), optional
+            As ``fit`` takes it.
+        trials : int or array-like of shape (n_samples,), optional
+        event, entry : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Nats.  Linear regressions are integrated over the noise, others averaged over draws.
+        """
+        known = given_of(offset, trials, event, entry)
+        found, _ = self._average_and_X(X, known)
+        if self._settings["estimator"] is not None:
+            return np.asarray(found.score_samples(X, y, **known))
+        rows = self._rows(X, y, None, False, None)
+        if self._units is not None:
+            rows = self._units.rows(rows)
+        refuse_extreme(X=rows.X, y=rows.y)
+        log_unit = 0.0 if self._units is None else self._units.log_unit
+        return self._posterior("score_samples").averaged.log_density(rows.X, rows.y) - log_unit
 
     def score(
         self,
@@ -107,13 +135,11 @@ class SubsetPredictions(Standardising):
         -------
         float
         """
-        predicted = self.predict(X, offset=offset, trials=trials)
-        if has_times(self.estimator):
-            y = np.asarray(y, float)
-            upper = y if event is None else np.where(event, y, np.inf)
-            return concordance(y, upper, predicted, sample_weight)
-        metric = accuracy_score if hasattr(self, "classes_") else r2_score
-        return float(metric(y, predicted, sample_weight=sample_weight))
+        known = given_of(offset, trials, event)
+        found, _ = self._average_and_X(X, known)
+        if self._settings["estimator"] is None:
+            return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+        return float(found.score(X, y, sample_weight, **known))
 
     def _average_and_X(self, X: Any, known: dict[str, Any]) -> tuple[Any, Any]:
         """The average that predicts, and the rows: validated, unless the models of an estimator do that."""

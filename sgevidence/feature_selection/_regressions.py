@@ -1,7 +1,7 @@
-"""The regressions of an estimator on subsets of the columns: Laplace's evidence of each, and fits of some.
+"""The regressions of an estimator on subsets of the columns: Laplace's evidence of each, and draws of some.
 
 Laplace's evidence is a few Newton steps from the mode of a subset that differs in one group, and leads the
-search; in the end draws around the modes weigh the subsets, or fits of the estimator itself.
+search; in the end draws around the modes weigh the subsets, or the sampler of the estimator does.
 
 Evidences of all subsets with one group more or less, from the Hessian over all columns at one mode.
 
@@ -23,6 +23,7 @@ Symbols: ``theta, g, H`` = point, gradient and −∇∇ over all columns and th
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -32,13 +33,13 @@ from sklearn.base import clone
 from ..answers import TOLERANCE_NATS
 from ..estimators import BayesianGLM, BayesianSoftmaxRegression
 from ..exceptions import EvidenceWarning
-from ..history import Rows
 from ..models import Bernoulli, FarColumns, GLMModel, SoftmaxModel
 from ..rows import generator, with_known
-from ..samplers import SGAIS
+from ..samplers import SGAIS, EvidenceResult
 from ..targets import laplace_evidence
-from ._drawn_subsets import MAX_ROWS_OF_DRAWS, DrawnSubset, PooledDraws, drawn_subset, pooled_draws
+from ._drawn_subsets import MAX_ROWS_OF_DRAWS, drawn_subset
 from ._newton_of_many import Design, derivatives_of_many, laplace_of_many
+from ._pooled_draws import PooledDraws, of_both_classes, on_all_columns, resampled
 from ._subsets import Subsets
 
 #: Gain of a Newton step at a predicted point, nats, beyond which the quadratic's word is taken: rates that an
@@ -131,7 +132,7 @@ N_PREDICTED = 4
 class Regressions:
     """An estimator, and rows on all columns, as its ``fit`` takes them.
 
-    ``known`` are ``offset``, ``trials`` and ``event``, those that are given; ``rng`` seeds the fits.  None:
+    ``known`` are ``offset``, ``trials`` and ``event``, those that are given; ``rng`` seeds the draws.  None:
     the estimator's own ``random_state`` is that of all.
     """
 
@@ -149,20 +150,22 @@ class Regressions:
         self.given = dict(X=X, y=y, sample_weight=sample_weight, **known)
         self.whole = clone(estimator)  #: knows the names of columns and the classes
         self.whole._validate_params()
-        with warnings.catch_warnings():  # the fits will say so again
+        with warnings.catch_warnings():  # the average will say so again
             warnings.simplefilter("ignore", EvidenceWarning)
             self.rows = self.whole._first_rows(with_known(X, **known) if known else X, y, sample_weight)
         self.n_features = self.whole.n_features_in_
-        self._log_units = self.whole._log_unit * self.rows.total_weight  # fits answer for y as given, nats
-        model = self._whole_model = self._model_of(self.rows.X)  #: on all columns
+        self._log_units = self.whole._log_unit * self.rows.total_weight  # answers are for y as given, nats
+        model = self.whole._make_model(self.rows.X, self.rows.y)
+        self._is_difference = isinstance(model, SoftmaxModel) and model.n_classes == 2
+        model = self._model = self._model_of(self.rows.X)  #: on all columns
         #: one linear predictor without parameters of a family beside it, which has one mode
         self.has_shared_hessians = isinstance(model, GLMModel) and model.is_log_concave and not model.n_own
+        self.is_log_concave = model.is_log_concave
 
     def _model_of(self, X: np.ndarray) -> Any:
         """The model on these columns; of two classes that of the difference of their coefficients."""
         model = self.whole._make_model(X, self.rows.y)
-        is_of_two = isinstance(model, SoftmaxModel) and model.n_classes == 2
-        return difference_of_classes(model) if is_of_two else model
+        return difference_of_classes(model) if self._is_difference else model
 
     def laplace(self, columns: list[int], start: np.ndarray | None) -> tuple[np.ndarray | None, float]:
         """Coefficients (K, p) and what follows them, a start for other subsets, and the evidence; or nan."""
@@ -174,7 +177,7 @@ class Regressions:
         if start is not None and not is_far:
             theta[:] = start[:, [*columns, *range(p, start.shape[1])]]
         with np.errstate(all="ignore"):
-            found = laplace_evidence(model, Rows(X, rows.y, rows.weight), theta.ravel())
+            found = laplace_evidence(model, replace(rows, X=X), theta.ravel())
         if found is None:
             return None, np.nan
         value = found[1] - self._log_units
@@ -210,50 +213,44 @@ class Regressions:
     @cached_property
     def design(self) -> Design:
         """All columns, of a regression with shared Hessians."""
-        return Design.of(self._whole_model, self.rows)
+        return Design.of(self._model, self.rows)
 
-    @property
-    def are_drawn(self) -> bool:
-        """Whether draws around the mode answer for a subset, in the place of a fit."""
-        few_rows = len(self.rows) <= MAX_ROWS_OF_DRAWS
-        return few_rows and self.estimator.sampler is None and self.has_shared_hessians
-
-    def answered(self, columns: list[int], mode: np.ndarray | None, tolerance: float = TOLERANCE_NATS) -> Any:
-        """Evidence and draws on these columns, around the mode if that is enough; ``warnings_`` of a fit."""
-        if not self.are_drawn:
-            return self._fitted(clone(self.estimator).set_params(columns=columns, random_state=self._seed()))
+    def answered(
+        self, columns: list[int], mode: np.ndarray | None, tolerance: float = TOLERANCE_NATS
+    ) -> EvidenceResult:
+        """Evidence and draws on these columns, around the mode if that is enough, else by the sampler."""
         rng, found = generator(self._seed()), None
-        if mode is not None:
+        few_rows = len(self.rows) <= MAX_ROWS_OF_DRAWS
+        if mode is not None and few_rows and self.has_shared_hessians and self.estimator.sampler is None:
             inside = np.array([*columns, *range(self.n_features, mode.shape[1])], dtype=int)
             found = drawn_subset(self.design, inside, mode[0], self._log_units, rng, tolerance)
-        if found is None:
-            X = self._columns(columns)
-            rows = Rows(X, self.rows.y, self.rows.weight)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", EvidenceWarning)
-                run = SGAIS(tolerance=tolerance).run(self._model_of(X), rows, rng)
-            log_Z = run.log_evidence - self._log_units
-            found = DrawnSubset(log_Z, run.log_evidence_std, run.theta, run.weights, run.warnings)
-        return found
+        if found is not None:
+            return found
+        rows = replace(self.rows, X=self._columns(columns))
+        sampler = SGAIS(tolerance=tolerance) if self.estimator.sampler is None else self.estimator.sampler
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", EvidenceWarning)
+            found = sampler.run(self._model_of(rows.X), rows, rng)
+        return found._replace(log_evidence=found.log_evidence - self._log_units)
 
-    def pooled(self, subsets: list[tuple[list[int], Any]], weight: np.ndarray) -> Any:
+    def average(self, subsets: list[tuple[list[int], EvidenceResult]], weight: np.ndarray) -> Any:
         """The estimator on all columns, with draws of subsets by their weights."""
-        q = self.design.Phi.shape[1]
-        inside = [([*columns, *range(self.n_features, q)], one) for columns, one in subsets]
         rng = generator(self._seed())
-        draws = pooled_draws(inside, weight, q, rng)
-        if isinstance(self.estimator, BayesianSoftmaxRegression):
-            draws = PooledDraws(of_both_classes(draws.theta, self._whole_model.scales, rng))
-        one = self._fitted(clone(self.estimator).set_params(sampler=draws))
-        return one.set_params(sampler=None)
+        parts = zip(subsets, resampled([one for _, one in subsets], weight, rng))
+        found = [
+            on_all_columns(self._model, self._model_of(self._columns(columns)), columns, theta)
+            for (columns, _), theta in parts
+        ]
+        theta = np.concatenate(found)
+        if self._is_difference:
+            theta = of_both_classes(theta, self._model.scales, rng)
+        one = clone(self.estimator).set_params(sampler=PooledDraws(theta))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EvidenceWarning)
+            return one.fit(**self.given).set_params(sampler=self.estimator.sampler)
 
     def _seed(self) -> Any:
         return self.estimator.random_state if self.rng is None else int(self.rng.integers(2**31 - 1))
-
-    def _fitted(self, one: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EvidenceWarning)
-            return one.fit(**self.given)
 
 
 def difference_of_classes(model: SoftmaxModel) -> GLMModel:
@@ -271,12 +268,6 @@ def difference_of_classes(model: SoftmaxModel) -> GLMModel:
         2**0.5 * model.intercept_scale,
         intercept_center=second - first,
     )
-
-
-def of_both_classes(delta: np.ndarray, scales: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """θ of both classes (M, 2q) from their differences (M, q), with prior ``scales`` (q,); 0 stays 0."""
-    middle = 0.5 * scales * rng.standard_normal(delta.shape) * (delta != 0)
-    return np.concatenate([middle - 0.5 * delta, middle + 0.5 * delta], axis=1)
 
 
 def _check(estimator: Any, known: dict[str, Any]) -> None:
@@ -326,7 +317,7 @@ class LaplaceSubsets(Subsets):
         """Subsets that have no Laplace evidence."""
         return [state for state, (_, value) in self._known.items() if not np.isfinite(value)]
 
-    def answered(self, state: int, tolerance: float) -> Any:
+    def answered(self, state: int, tolerance: float) -> EvidenceResult:
         """Evidence, to a tolerance in nats, and draws, by more than Laplace."""
         return self.regressions.answered(sorted(self.columns(state)), self._known[state][0], tolerance)
 

@@ -2,42 +2,18 @@
 
 import copy
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from ..estimators import ParameterTable, Standardising, dimension_labels, heading, prior_conflict, warned
 from ..exceptions import DivergenceError, warn_caller
+from ..model_selection import Candidate, comparison_table, evidence_columns, facts_of
 from ..models import LinearModel
 from ..rows import generator, looks_normalised
 from ..samplers import Progress
-from ..tables import Summarised, Table, with_errors
 from ..units import Units
-from ._average import Average
 from ._posterior import MIN_LISTED_SUBSETS, Posterior, posterior
-
-
-class Subsets(Summarised):
-    """The summary of a table of subsets."""
-
-    columns: Any
-    index: Any
-    __getitem__: Any
-
-    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
-        # columns of the table that a summary reads
-        printed = ("log_evidence", "log_evidence_std", "probability")
-        if not set(printed) <= set(self.columns) or not len(self.index):
-            return None
-        log_Z, std, p = (np.asarray(self[name]) for name in printed)
-        cells = {"log evidence ± error": with_errors(log_Z, std), "probability": [f"{one:.3f}" for one in p]}
-        return Table(cells, [str(name) for name in self.index], "columns"), []
-
-
-class SubsetTable(Subsets, Table):  # type: ignore[misc]
-    """The best subsets where pandas is not installed."""
-
 
 #: Why an answer with the g-prior says nothing.
 CONSTANT = "y is constant: no column explains any of it, and Bayes factors against the null model say nothing"
@@ -48,7 +24,7 @@ class Weighed:
     """The posterior of the rows so far, once it has been asked for: asking changes no attribute."""
 
     posterior: Posterior | None = None
-    average: Average | None = None
+    average: Any = None
 
 
 class SubsetReports(Standardising):
@@ -73,30 +49,24 @@ class SubsetReports(Standardising):
     def models_(self) -> Any:
         """The best subsets, at most 100, as a table that prints log evidences and probabilities.
 
-        Its columns are ``columns``, ``size``, ``log_evidence``, ``log_evidence_std``, ``log_prior`` and
-        ``probability``.
+        Its columns are those of :func:`compare`, ``columns``, ``size`` and ``log_prior``.
         """
         found = self._posterior("models_")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         subsets = [tuple(names[j] for j in one) for one in found.columns[:MIN_LISTED_SUBSETS]]
         columns = np.empty(len(subsets), dtype=object)
         columns[:] = [tuple(name if isinstance(name, str) else int(name) for name in one) for one in subsets]
-        table = {
-            "columns": columns,
-            "size": np.array([len(one) for one in subsets]),
-            "log_evidence": found.log_evidence[:MIN_LISTED_SUBSETS] - self._log_units,
-            "log_evidence_std": found.log_evidence_std[:MIN_LISTED_SUBSETS],
-            "log_prior": found.log_prior[:MIN_LISTED_SUBSETS],
-            "probability": found.probability[:MIN_LISTED_SUBSETS],
-        }
+        first = slice(len(subsets))
+        log_Z, std = found.log_evidence[first] - self._log_units, found.log_evidence_std[first]
+        log_prior, n = found.log_prior[first], self.n_samples_seen_
         index = [", ".join(map(str, one)) or "null" for one in subsets]
-        if find_spec("pandas") is None:
-            return SubsetTable(table, index)
-        from pandas import Index
-
-        from ._frame import SubsetFrame
-
-        return SubsetFrame(table, index=Index(index, name="model"))
+        each = [Candidate(*one, n, self.data_fingerprint_) for one in zip(index, log_Z, std)]
+        mass = float(np.sum(found.probability[first]))
+        table = {"columns": columns} | evidence_columns(each, np.diag(std**2), log_prior, mass=mass)
+        more = {"size": np.array([len(one) for one in subsets]), "log_prior": log_prior}
+        listed = comparison_table(table | more, index, of_subsets=True)
+        listed._facts = facts_of(self, index, np.exp(log_prior))
+        return listed
 
     @property
     def log_evidence_(self) -> float:
@@ -122,20 +92,20 @@ class SubsetReports(Standardising):
     @property
     def coef_(self) -> np.ndarray:
         """Posterior mean of the coefficients, averaged over subsets."""
-        return self._restored("coef", self._average("coef_").coef)
+        return self._restored("coef", self._average("coef_").coef_)
 
     @property
     def coef_std_(self) -> np.ndarray:
         """Posterior standard deviation of the coefficients, over subsets, too."""
-        return self._restored("coef", self._average("coef_std_").coef_std)
+        return self._restored("coef", self._average("coef_std_").coef_std_)
 
     @property
     def intercept_(self) -> Any:
         """Posterior mean of the intercept, of a softmax one per class; 0.0 without one."""
         found = self._average("intercept_")
         if self._units is None or not self._settings["fit_intercept"]:
-            return found.intercept
-        named = {"coef": found.coef, "intercept": np.asarray(found.intercept)}
+            return found.intercept_
+        named = {"coef": found.coef_, "intercept": np.asarray(found.intercept_)}
         return float(self._units.restored(named)["intercept"])
 
     @property
@@ -143,7 +113,7 @@ class SubsetReports(Standardising):
         """Posterior mean of σ of linear regressions, or the known σ."""
         if self.__sklearn_is_fitted__() and self._settings["estimator"] is not None:
             raise AttributeError(f"{type(self).__name__} has no noise_std_ with an estimator")
-        return float(self._restored("noise_std", self._average("noise_std_").noise_std))
+        return float(self._restored("noise_std", self._average("noise_std_").noise_std_))
 
     def summary(self) -> ParameterTable:
         """Inclusion probability, posterior mean and standard deviation of each coefficient.
@@ -163,6 +133,15 @@ class SubsetReports(Standardising):
         table = {"inclusion": inclusion, "mean": coef, "sd": self.coef_std_}
         columns = {name: np.ravel(values) for name, values in table.items()}
         return ParameterTable(columns, names, heading(self), warned(self))
+
+    def _prior_notes(self) -> list[str]:
+        stated = self._settings
+        if stated["estimator"] is not None:
+            return list(self._average("summary")._prior_notes())
+        if stated["coef_prior"] != "independent":
+            return [f"priors (without units): coefficients {stated['coef_prior']!r}, a g-prior"]
+        intercept = f", intercept N(0, {self._model.intercept_scale:g}²)" * stated["fit_intercept"]
+        return self._said(f"coefficients N(0, {self._model.coef_scale:g}²){intercept}")
 
     def _restored(self, name: str, value: Any) -> Any:
         """A named parameter in the data's units."""
@@ -205,8 +184,8 @@ class SubsetReports(Standardising):
         W = np.full(n_mean_draws, 1 / n_mean_draws)
         return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
 
-    def _average(self, name: str) -> Average:
-        """The mean over subsets, computed when it is first asked for."""
+    def _average(self, name: str) -> Any:
+        """The mean over subsets, computed when it is first asked for; with an estimator one that predicts."""
         found = self._posterior(name)
         if self._weighed.average is None:
             self._weighed.average = found.averaged.average()

@@ -77,15 +77,15 @@ class EvidenceFeatureSelector(
         ``noise_scale`` may be given.
     tolerance : float, default=0.03
         With an ``estimator``: standard error of the log evidence, nats, at which no more subsets are weighed
-        by draws or fits, and to which each of them is.  Where it is not reached by 64 of them,
+        by draws, and to which each of them is.  Where it is not reached by 64 of them,
         ``log_evidence_std_`` says so.  Linear regressions are exact.
     {units}
         With an ``estimator`` its own parameters say so.
     random_state : int, RandomState instance or None, default=None
         Random numbers of the chains over subsets, where there are many columns.  With an ``estimator`` the
-        seeds of its fits, too; if None, each fit has the ``random_state`` of the estimator.
+        seeds of its draws, too; if None, each subset has the ``random_state`` of the estimator.
     verbose : bool or int, default=False
-        Print how far the search and the fits are, every two seconds at most.  An interrupt (Ctrl-C) leaves
+        Print how far the search and the draws are, every two seconds at most.  An interrupt (Ctrl-C) leaves
         the selector as it was before the call.
 
     Attributes
@@ -93,8 +93,9 @@ class EvidenceFeatureSelector(
     inclusion_probabilities_ : ndarray of shape (n_features,)
         Posterior probability that a column is in the model.
     models_ : DataFrame, or Table where pandas is not installed
-        The best subsets, at most 100: ``columns`` (names or indices, as ``BayesianLinearRegression`` takes
-        them), ``size``, ``log_evidence``, ``log_evidence_std``, ``log_prior`` (nats), ``probability``.
+        The best subsets, at most 100, with the columns that :func:`compare` has, and ``columns`` (names or
+        indices, as ``BayesianLinearRegression`` takes them), ``size``, ``log_prior`` (nats).  ``report()`` is
+        that of a comparison, for a paper.
     log_evidence_, log_evidence_std_ : float
         Log evidence of the average over subsets, in nats; the standard error is 0 where all linear
         regressions are enumerated.  With a g-prior it is relative to the null model, as those of
@@ -120,7 +121,7 @@ class EvidenceFeatureSelector(
         When an answer is first asked for: if the chains differ by more than 0.05 in an inclusion probability,
         if columns are collinear beyond double precision, or if prior and data contradict each other.  With an
         ``estimator`` in ``fit``: if the errors of the evidences leave more than 0.05 of an inclusion
-        probability open, or if the fits that carry the probability warn.
+        probability open, or if the draws that carry the probability are in doubt.
 
     See Also
     --------
@@ -136,18 +137,17 @@ class EvidenceFeatureSelector(
     With an ``estimator`` Laplace's approximation of the evidences, some Newton steps each, leads the search.
     Chains over many columns of a log-concave family draw where to go next by the Hessian of all columns at
     the mode of the subset where they are, and accept by Laplace's evidence of the next.  The most probable
-    subsets are then weighed by draws around their modes, or, where these do not tell the evidence or the
-    estimator has a sampler of its own, fitted: until the error of the log evidence is below the tolerance,
-    1 % of the probability is left, or the 64 that are weighed at most would take little of what is left.  The
-    differences between these and Laplace's evidences correct the other subsets, and correction and scatter
-    are the error of those.  Draws take milliseconds where the posterior is log-concave (Bernoulli, binomial,
-    Poisson, exponential, a softmax of two classes), a fit of others a tenth of a second.  All is done in
+    subsets are then weighed by draws: around their modes where the posterior is log-concave, which takes
+    milliseconds, or by the sampler of the estimator on these columns, hundredths of a second.  More are drawn
+    until the error of the log evidence is below the tolerance, 1 % of the probability is left, or the 64 that
+    are weighed at most would take little of what is left.  The differences between these and Laplace's
+    evidences correct the other subsets, and correction and scatter are the error of those.  All is done in
     ``fit``.  A null model needs a parameter: an intercept, or a column in ``always``.
 
     ``transform`` and ``get_support`` keep the columns whose inclusion probability is at least one half, the
     median probability model, which under conditions predicts best among single models (Barbieri and Berger
     2004); ``predict`` averages over the subsets with all but 10⁻¹⁰ of the probability, 2000 at most; with an
-    ``estimator`` over 2000 draws from those that were weighed, or over the fits.
+    ``estimator`` over 2000 draws from those that were weighed.
 
     References
     ----------

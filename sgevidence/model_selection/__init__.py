@@ -1,10 +1,20 @@
 """Decisions between models by their log evidence: comparison, Bayes factors, searches, replicates."""
 
 from ..tables import Table
-from ._candidates import ONE_MAX_ORDER, Candidate, candidates, last_step, named_models, transformed
+from ._candidates import (
+    ONE_MAX_ORDER,
+    Candidate,
+    candidate,
+    candidates,
+    check_comparable,
+    last_step,
+    named_models,
+    transformed,
+)
 from ._check_result import PredictiveCheck
-from ._compare import compare
+from ._compare import compare, comparison_table, evidence_columns
 from ._evidence_search import EvidenceSearch
+from ._facts import facts_of
 from ._predictive_check import predictive_check, replicated_check
 from ._prior_sensitivity import ReweightedEvidence, SensitivityTable, prior_sensitivity, reweight_prior
 from ._probabilities import LogBayesFactor, in_words, log_bayes_factor, log_model_prior, probability_interval
@@ -15,6 +25,9 @@ from ._term_probabilities import term_probabilities
 __all__ = [
     "ONE_MAX_ORDER",
     "compare",
+    "comparison_table",
+    "evidence_columns",
+    "facts_of",
     "EvidenceSearch",
     "Table",
     "log_bayes_factor",
@@ -33,7 +46,9 @@ __all__ = [
     "FullData",
     "probability_interval",
     "log_model_prior",
+    "candidate",
     "candidates",
+    "check_comparable",
     "in_words",
     "checked_scorer",
     "Candidate",

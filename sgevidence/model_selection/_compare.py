@@ -39,7 +39,7 @@ def compare(
         last step of a pipeline or frozen.  An averager is compared model by model.  A search needs
         ``scoring=evidence_scorers``, ``refit="log_evidence"`` and ``cv=FullData()``.  One fitted mixture
         stands for 1 … ``n_components`` components, whose errors are shared (``component_evidence_``).  One
-        fitted ``EvidenceFeatureSelector`` stands for its best subsets, with their prior probabilities.
+        fitted ``EvidenceFeatureSelector`` stands for its best subsets, with probabilities among all of them.
     model_prior : array-like of shape (n_models,), dict or None, default=None
         Positive prior weights of the models, in their order or by name.  None is uniform, or an averager's
         own.  It changes the probabilities only: evidences and Bayes factors do not depend on it.
@@ -128,34 +128,17 @@ def compare(
     if model_prior is None and hasattr(models, "named_estimators_"):
         model_prior = getattr(models, "model_prior", None)
     if model_prior is None and knows_subsets(models):
-        log_priors = np.asarray(last_step(models).models_["log_prior"])
-        model_prior = np.exp(log_priors - log_priors.max())
-    log_prior = log_model_prior(model_prior, names)
-    log_Z, std = np.array([(one.log_evidence, one.log_evidence_std) for one in found]).T
-    order = np.argsort(-log_Z, kind="stable")
-    best = order[0]
-    difference = log_Z - log_Z[best]
-    of_difference = np.maximum(std**2 + std[best] ** 2 - 2 * covariance[best], 0.0)
-    difference_std = np.where(np.arange(len(found)) == best, 0.0, np.sqrt(of_difference))
-    low, high = probability_interval(log_Z, std, log_prior, level=level, covariance=covariance)
-    columns = {
-        "log_evidence": log_Z,
-        "log_evidence_std": std,
-        "difference": difference,
-        "difference_std": difference_std,
-        "log10_bayes_factor": difference / np.log(10),
-        "evidence_against": np.array([in_words(d) if k != best else "" for k, d in enumerate(difference)]),
-        "probability": probabilities(log_Z + log_prior),
-        "probability_low": low,
-        "probability_high": high,
-        "n_samples": np.array([one.n_samples if one.n_samples is not None else "unknown" for one in found]),
-        "warnings": np.array(["; ".join(one.warnings) for one in found]),
-    }
+        listed = last_step(models).models_
+        log_prior, mass = np.asarray(listed["log_prior"]), float(np.sum(listed["probability"]))
+    else:
+        log_prior, mass = log_model_prior(model_prior, names), 1.0
+    columns = evidence_columns(found, covariance, log_prior, level, mass)
+    order = np.argsort(-columns["log_evidence"], kind="stable")
     if check is not None:
         columns["misfit"] = np.array(_misfits(models, check))
     columns = _parameters([one.parameters for one in found]) | columns
     ranked = {"rank": np.arange(1, len(found) + 1)} | {key: value[order] for key, value in columns.items()}
-    table = _table(ranked, [names[k] for k in order])
+    table = comparison_table(ranked, [names[k] for k in order])
     table._facts = facts_of(models, names, np.exp(log_prior[order]))
     if sensitivity is not None:
         if knows_subsets(models) or knows_components(models) or len(found) < 2:
@@ -164,6 +147,36 @@ def compare(
             )
         table._facts = table._facts._replace(robustness=robustness(models, (order[0], order[1]), sensitivity))
     return table
+
+
+def evidence_columns(
+    found: list[Candidate],
+    covariance: np.ndarray,
+    log_prior: np.ndarray,
+    level: float = 0.9,
+    mass: float = 1.0,
+) -> dict[str, np.ndarray]:
+    """Columns of the table that :func:`compare` returns, of models with ``mass`` of all probability."""
+    log_Z, std = np.array([(one.log_evidence, one.log_evidence_std) for one in found]).T
+    best = int(np.argmax(log_Z))
+    with np.errstate(invalid="ignore"):
+        difference = np.where(log_Z == log_Z[best], 0.0, log_Z - log_Z[best])  # one may be infinite
+    of_difference = np.maximum(std**2 + std[best] ** 2 - 2 * covariance[best], 0.0)
+    difference_std = np.where(np.arange(len(found)) == best, 0.0, np.sqrt(of_difference))
+    low, high = mass * probability_interval(log_Z, std, log_prior, level=level, covariance=covariance)
+    return {
+        "log_evidence": log_Z,
+        "log_evidence_std": std,
+        "difference": difference,
+        "difference_std": difference_std,
+        "log10_bayes_factor": difference / np.log(10),
+        "evidence_against": np.array([in_words(d) if k != best else "" for k, d in enumerate(difference)]),
+        "probability": mass * probabilities(log_Z + log_prior),
+        "probability_low": low,
+        "probability_high": high,
+        "n_samples": np.array([one.n_samples if one.n_samples is not None else "unknown" for one in found]),
+        "warnings": np.array(["; ".join(one.warnings) for one in found]),
+    }
 
 
 def _parameters(found: list[Mapping[str, Any]]) -> dict[str, np.ndarray]:
@@ -205,15 +218,15 @@ def _misfits(models: Any, check: Any) -> list[str]:
     return found
 
 
-def _table(columns: dict[str, np.ndarray], names: list[str]) -> Any:
-    """A DataFrame where pandas is installed."""
+def comparison_table(columns: dict[str, np.ndarray], names: list[str], of_subsets: bool = False) -> Any:
+    """A table that prints as a comparison; a DataFrame where pandas is installed."""
     if find_spec("pandas") is None:
         return ComparisonTable(columns, names)
     from pandas import Index
 
-    from ._frame import ComparisonFrame
+    from ._frame import ComparisonFrame, SubsetFrame
 
-    return ComparisonFrame(columns, index=Index(names, name="model"))
+    return (SubsetFrame if of_subsets else ComparisonFrame)(columns, index=Index(names, name="model"))
 
 
 def side_by_side(models: Any) -> tuple[list[Candidate], np.ndarray]:

@@ -15,3 +15,11 @@ class ComparisonFrame(Comparison, DataFrame):
     @property
     def _constructor(self) -> Any:
         return DataFrame
+
+
+class SubsetFrame(ComparisonFrame):
+    """A comparison of subsets of columns, which are many: its first rows print as a summary, too."""
+
+    @property
+    def _constructor(self) -> Any:
+        return SubsetFrame

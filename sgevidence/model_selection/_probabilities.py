@@ -134,6 +134,8 @@ def probability_interval(
     if np.any(np.isnan(std)):
         return np.full((2, len(log_Z)), np.nan)
     log_joint = log_Z if log_prior is None else log_Z + np.asarray(log_prior, dtype=float)
+    if not np.any(std):
+        return np.tile(probabilities(log_joint), (2, 1))
     noise = np.random.default_rng(0).standard_normal((N_EVIDENCE_DRAWS, len(log_Z)))
     draws = probabilities(log_joint + (std * noise if covariance is None else noise @ _root(covariance)))
     return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)

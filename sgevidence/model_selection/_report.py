@@ -24,7 +24,7 @@ import sklearn
 
 from ..tables import LINE_WIDTH, Table, in_html, in_latex, in_markdown
 from ._probabilities import in_words
-from ._summary import CLEAR_STDS, COLUMNS, UNCHECKED, summary
+from ._summary import CLEAR_STDS, COLUMNS, UNCHECKED, ComparisonTable, summary
 
 #: Columns of a comparison that a report reads beside those of the summary.
 MORE_COLUMNS = ("n_samples", "probability_low", "probability_high")
@@ -48,8 +48,20 @@ def report(table: Any, format: str) -> str:
         raise ValueError(f"a report needs the column {lost[0]!r}, which has been taken away")
     if table._facts is None or len(table._facts.model_prior) != len(table.index):
         raise ValueError("a report is of the table that compare() returns, and this is a part of it")
+    table = _by_evidence(table)
     sentences = [_sentence(table), *_doubts(table), *_priors(table), *_robustness(table), _software(table)]
     return renderers[format](_four_columns(table), sentences)
+
+
+def _by_evidence(table: Any) -> ComparisonTable:
+    """The table with the most evidence first, as that of subsets, by probability, need not be."""
+    order = np.argsort(-np.asarray(table["log_evidence"]), kind="stable")
+    columns = {name: np.asarray(table[name])[order] for name in table.columns}
+    found = ComparisonTable(columns, [table.index[k] for k in order])
+    found._facts = table._facts._replace(
+        model_prior=tuple(np.array(table._facts.model_prior)[order].tolist())
+    )
+    return found
 
 
 def _as_text(found: Table, sentences: list[str]) -> str:

@@ -189,6 +189,25 @@ class FarColumns(Model):
     def in_plain(self, theta: np.ndarray) -> tuple[Model, np.ndarray]:
         return self.plain, theta @ self.to_plain.T
 
+    def seen(self, theta: np.ndarray) -> np.ndarray:
+        """(w, β) of each class as far as the likelihood sees them, (M, K, p + 1)."""
+        n = self.n_classes * (len(self.centre) + 1)
+        return self._coefficients(theta)[:, :n].reshape(len(theta), self.n_classes, -1)
+
+    def from_plain(self, plain: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """ω from (w, b) and what else each class has, (M, K, q), and from (w, β), which has more digits.
+
+        What all classes have in common may be 10¹⁸ times their differences, and c·w is as large beside β.
+        """
+        p, q, j = len(self.centre), len(self.scales), int(np.flatnonzero(self.T[-1])[0])
+        of_lines = np.einsum("mkq,kl->mlq", seen, self.contrasts)
+        zeta = np.einsum("mkq,kl->mlq", plain[:, :, :q] / self.scales, self.contrasts)
+        known = slice(int(self.n_classes > 1), None)
+        zeta[:, known, :p] = of_lines[:, known, :p] / self.scales[:p]
+        omega = zeta @ self.reflection[0]
+        omega[:, known, j] = of_lines[:, known, p] / self.T[-1, j]
+        return np.concatenate([omega.reshape(len(plain), -1), plain[:, 0, q:]], axis=1)
+
     def resolves(self, rows: Any) -> bool:
         """Columns are taken at one length: parameters may have widths of their own, which these keep."""
         if not len(rows):

@@ -26,11 +26,11 @@ from sgevidence import (
     load,
     save,
 )
-from sgevidence.feature_selection import _fits, _newton_of_many, _regressions
+from sgevidence.feature_selection import _newton_of_many, _posterior_by_draws, _regressions
 from sgevidence.feature_selection._posterior import log_size_prior
 from sgevidence.feature_selection._regressions import AtMode
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel
+from sgevidence.models import FarColumns, GLMModel, LinearModel, SoftmaxModel, near
 from sgevidence.samplers import Laplace, Progress
 from sgevidence.targets import laplace_evidence
 
@@ -88,6 +88,13 @@ def check(estimator, X, y, known):
     return selector
 
 
+def check_scores(selector, fitted, X, y, known):
+    """Densities of fits of the listed subsets, averaged; the selector has 2000 draws."""
+    weights = selector.models_["probability"].to_numpy()[:, None]
+    scores = logsumexp([one.score_samples(X, y, **known) for one in fitted], axis=0, b=weights)
+    np.testing.assert_allclose(selector.score_samples(X, y, **known), scores, rtol=0.03, atol=0.05)
+
+
 @pytest.mark.parametrize("kind", ["poisson", "binomial", "bernoulli", "softmax"])
 def test_subsets_equal_fits_of_each(kind):
     estimator, X, y, known = rows(kind)
@@ -95,24 +102,28 @@ def test_subsets_equal_fits_of_each(kind):
     assert is_classifier(selector) == (kind in ("bernoulli", "softmax"))
     assert selector.get_support()[0] and not selector.warnings_
     assert selector.score(X, y, **known) > 0.1
-    weights = selector._weighed.average.weight
-    models = selector._weighed.average.models
+    few = {name: value[:5] for name, value in known.items()}
+    fitted = [
+        clone(estimator).set_params(columns=list(columns), random_state=2).fit(X, y, **known)
+        for columns in selector.models_["columns"]
+    ]
+    weights = selector.models_["probability"].to_numpy()
     if is_classifier(selector):
-        expected = sum(w * model.predict_proba(X[:5]) for w, model in zip(weights, models))
-        np.testing.assert_allclose(selector.predict_proba(X[:5]), expected, rtol=1e-10)
+        expected = sum(w * model.predict_proba(X[:5]) for w, model in zip(weights, fitted))
+        np.testing.assert_allclose(selector.predict_proba(X[:5]), expected, atol=0.02)  # 2000 draws
         assert set(selector.predict(X)) <= set(y)
     else:
-        known = {name: value[:5] for name, value in known.items()}
-        mean, std = selector.predict(X[:5], return_std=True, **known)
-        found = [model.predict(X[:5], return_std=True, **known) for model in models]
+        mean, std = selector.predict(X[:5], return_std=True, **few)
+        found = [model.predict(X[:5], return_std=True, **few) for model in fitted]
         second = sum(w * (s**2 + m**2) for w, (m, s) in zip(weights, found))
-        np.testing.assert_allclose(mean, sum(w * m for w, (m, _) in zip(weights, found)), rtol=1e-10)
-        np.testing.assert_allclose(std**2 + mean**2, second, rtol=1e-10)
+        np.testing.assert_allclose(mean, sum(w * m for w, (m, _) in zip(weights, found)), rtol=0.05)
+        np.testing.assert_allclose(std**2 + mean**2, second, rtol=0.1)
+    check_scores(selector, fitted, X[:5], y[:5], few)
 
 
-def test_subsets_that_are_not_fitted_are_corrected(monkeypatch):
+def test_subsets_that_are_not_drawn_are_corrected(monkeypatch):
     answered, asked = _regressions.Regressions.answered, []
-    monkeypatch.setattr(_fits, "MAX_FITTED", 6)
+    monkeypatch.setattr(_posterior_by_draws, "MAX_DRAWN", 6)
     monkeypatch.setattr(
         _regressions.Regressions, "answered", lambda *args: (asked.append(args), answered(*args))[1]
     )
@@ -120,9 +131,9 @@ def test_subsets_that_are_not_fitted_are_corrected(monkeypatch):
     assert len(asked) == 6
 
 
-def test_the_unit_of_y_is_no_error_of_subsets_that_are_not_fitted(monkeypatch):
+def test_the_unit_of_y_is_no_error_of_subsets_that_are_not_drawn(monkeypatch):
     """Fits answer for y as given, and so does the guide that stands for the others."""
-    monkeypatch.setattr(_fits, "MAX_FITTED", 2)
+    monkeypatch.setattr(_posterior_by_draws, "MAX_DRAWN", 2)
     rng = np.random.default_rng([SEED, 12])
     X = rng.standard_normal((50, 3))
     y = 0.3 * X[:, 0] + rng.standard_normal(50)
@@ -139,7 +150,7 @@ def test_a_lost_unit_is_seen(monkeypatch):
         _regressions.Regressions, "laplace", broken(function, "found[1] - self._log_units", "found[1]")
     )
     with pytest.raises(AssertionError):
-        test_the_unit_of_y_is_no_error_of_subsets_that_are_not_fitted(monkeypatch)
+        test_the_unit_of_y_is_no_error_of_subsets_that_are_not_drawn(monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +162,10 @@ def test_a_lost_unit_is_seen(monkeypatch):
     ],
 )
 def test_broken_weights_are_seen(monkeypatch, function, right, wrong):
-    monkeypatch.setattr(_fits, function, broken(getattr(_fits, function), right, wrong))
+    function_of = getattr(_posterior_by_draws, function)
+    monkeypatch.setattr(_posterior_by_draws, function, broken(function_of, right, wrong))
     with pytest.raises(AssertionError):
-        test_subsets_that_are_not_fitted_are_corrected(monkeypatch)
+        test_subsets_that_are_not_drawn_are_corrected(monkeypatch)
         test_chains_find_what_is_enumerated(monkeypatch)
 
 
@@ -187,7 +199,7 @@ def test_chains_find_what_is_enumerated(monkeypatch):
     estimator, X, y, known = rows("poisson", p=5, n=40)
     whole = EvidenceFeatureSelector(estimator=estimator, always=[3], groups=[[1, 2]], random_state=0)
     whole.fit(X, y, **known)
-    monkeypatch.setattr(_fits, "MAX_WEIGHED_GROUPS", 0)
+    monkeypatch.setattr(_posterior_by_draws, "MAX_WEIGHED_GROUPS", 0)
     chains = clone(whole).fit(X, y, **known)
     assert whole.inclusion_probabilities_[3] == 1.0 and len(set(whole.inclusion_probabilities_[1:3])) == 1
     np.testing.assert_allclose(chains.inclusion_probabilities_, whole.inclusion_probabilities_, atol=0.02)
@@ -364,7 +376,7 @@ def test_broken_steps_of_many_are_seen(function, right, wrong, monkeypatch):
 def chains_agree(p, monkeypatch):
     X, y = cancer(p)
     enumerated = EvidenceFeatureSelector(BayesianGLM("bernoulli"), random_state=0).fit(X, y)
-    monkeypatch.setattr(_fits, "MAX_WEIGHED_GROUPS", 0)
+    monkeypatch.setattr(_posterior_by_draws, "MAX_WEIGHED_GROUPS", 0)
     chains = EvidenceFeatureSelector(BayesianGLM("bernoulli"), random_state=1).fit(X, y)
     gap = np.abs(chains.inclusion_probabilities_ - enumerated.inclusion_probabilities_).max()
     assert gap < 0.02 and abs(chains.log_evidence_ - enumerated.log_evidence_) < 0.02, gap
@@ -404,7 +416,7 @@ def test_progress_and_an_interrupt(capsys, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         selector.fit(X, y, **known)
     out = capsys.readouterr().out
-    assert "search: 4 of 8 subsets" in out and "fits: 0 of 64 at most" in out
+    assert "search: 4 of 8 subsets" in out and "draws: 0 of 64 subsets at most" in out
 
 
 def test_subsets_side_by_side():
@@ -414,15 +426,82 @@ def test_subsets_side_by_side():
     )
     selector = EvidenceFeatureSelector(estimator, random_state=0).fit(X, y, **known)
     table = compare(selector)
-    np.testing.assert_allclose(
-        table["probability"], selector.models_["probability"].sort_values()[::-1], atol=0.02
-    )
-    assert set(table.index) == set(selector.models_.index)
+    np.testing.assert_allclose(table["probability"][selector.models_.index], selector.models_["probability"])
+    assert selector.models_.report().splitlines()[1:] == table.report().splitlines()[1:]
     text = str(selector.models_)
-    assert re.search(r"^ *size, age +-\d+\.\d\d ± \S+ +0\.\d{3}$", text, re.M), text
+    assert re.search(r"^ *size, age +-\d+\.\d\d ± \S+ +0\.\d{3} +\S+$", text, re.M), text
     assert "log evidence ± error" in text and max(map(len, text.splitlines())) <= 80
     assert "log_prior" in str(selector.models_[["size", "log_prior"]])
     linear = EvidenceFeatureSelector().fit(X, y)
     assert len(compare(linear)) == 8 and "null" in str(linear.models_)
     with pytest.raises(ValueError, match="subsets of a selector are not"):
         compare(linear, check=(X, y))
+
+
+# -- families without shared Hessians: draws of the sampler ---------------------------------
+
+
+def awkward(kind, shape, seed):
+    """Classes or counts that separate, repeat a column, or are few."""
+    rng = np.random.default_rng([SEED, 30, seed])
+    n = 15 if shape == "few" else 60
+    X = rng.standard_normal((n, 2))
+    X[:, 1] = X[:, 0] + 0.01 * X[:, 1] if shape == "collinear" else X[:, 1]
+    eta = np.clip((4 if shape == "separated" else 0.7) * X[:, 0], -3, 3)
+    if kind == "negative_binomial":
+        return BayesianGLM(kind), X, rng.negative_binomial(2, 1 / (1 + np.exp(eta) / 2)), {}
+    y = np.argmax(np.outer(eta, [-1, 0, 1]) + (shape != "separated") * rng.gumbel(size=(n, 3)), axis=1)
+    y[:3] = 0, 1, 2
+    return BayesianSoftmaxRegression(), X, y, {}
+
+
+@pytest.mark.parametrize("kind", ["softmax", "negative_binomial"])
+@pytest.mark.parametrize("shape", ["separated", "collinear", "few"])
+def test_subsets_of_other_families_equal_fits_of_each(kind, shape):
+    check(*awkward(kind, shape, 0))
+
+
+@pytest.mark.parametrize("kind", ["poisson", "softmax"])
+def test_draws_of_far_columns_are_those_of_all_columns(kind):
+    """Priors in units of a column far from zero: one subset alone is the fit of its columns."""
+    estimator, X, y, known = rows(kind, n=40)
+    far = X * [1e-6, 1.0, 1.0] + [1e5, 0.0, 0.0]
+    estimator = clone(estimator).set_params(standardize=False, coef_scale=1e3, intercept_scale=1e3)
+    selector = EvidenceFeatureSelector(estimator, always=[0, 1], random_state=0).fit(far, y, **known)
+    assert isinstance(selector._average("coef_")._model, FarColumns)
+    listed = selector.models_
+    fitted = [clone(estimator).set_params(columns=list(c)).fit(far, y, **known) for c in listed["columns"]]
+    for log_Z, std, one in zip(listed["log_evidence"], listed["log_evidence_std"], fitted):
+        assert abs(log_Z - one.log_evidence_) < 4 * np.hypot(std, one.log_evidence_std_)
+    check_scores(selector, fitted, far, y, known)
+
+
+@pytest.mark.parametrize("n_classes", [1, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("far", [1e4, 1.7e18])
+def test_coordinates_of_far_columns_and_back(n_classes, fit_intercept, far):
+    rng = np.random.default_rng([SEED, 31])
+    X = far * (1 + 1e-5 * rng.standard_normal((30, 2))) * [1.0, 1e-3]
+    args = dict(n_features=2, fit_intercept=fit_intercept, coef_scale=2.0, intercept_scale=3.0)
+    model = near(SoftmaxModel(n_classes=n_classes, **args) if n_classes > 1 else GLMModel(**args), X)
+    omega = rng.standard_normal((5, n_classes, model.n_params // n_classes))
+    lines = slice(int(n_classes > 1), None)  # those of a posterior: slopes and levels of about one
+    pivot = int(np.flatnonzero(model.T[-1])[0])
+    omega[:, lines, pivot] /= np.abs(model.T[-1, pivot])
+    omega[:, lines, 1 - pivot] *= 1e-6  # c·w is 10¹² times as large as β
+    theta = omega.reshape(5, -1)
+    again = model.from_plain(model.in_plain(theta)[1].reshape(5, n_classes, -1), model.seen(theta))
+    Phi = np.c_[X - model.centre, np.ones(30)]
+    np.testing.assert_allclose(model.seen(again) @ Phi.T, model.seen(theta) @ Phi.T, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.seen(again)[:, :, 2], model.seen(theta)[:, :, 2], rtol=1e-9)
+    np.testing.assert_allclose(model.log_prior(again), model.log_prior(theta), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_laplace_stands_for_little_where_it_may_be_far_off(seed):
+    """With eighteen rows and extra zeros it was 0.8 nats off for one subset, and right to 0.1 for others."""
+    rng = np.random.default_rng([SEED, 32, seed])
+    X = rng.standard_normal((18, 4))
+    y = rng.poisson(np.exp(0.7 * X[:, 0])) * (rng.random(18) < 0.7)
+    listed = EvidenceFeatureSelector(BayesianGLM("zero_inflated_poisson"), random_state=0).fit(X, y).models_
+    assert listed["probability"][listed["log_evidence_std"] > 0.03].sum() < 0.01

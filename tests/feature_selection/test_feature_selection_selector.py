@@ -2,11 +2,14 @@
 
 import copy
 import pickle
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.special
+import scipy.stats
 from mutants import broken
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -212,9 +215,9 @@ def test_the_null_model_is_among_them():
     table = selector.models_
     assert table.index[0] == "null" and table["columns"].iloc[0] == ()
     head, null, _ = (line.split() for line in repr(table.head(2)).splitlines())
-    assert head == "columns log evidence ± error probability".split()
+    assert head == "log evidence ± error probability Bayes factor".split()
     log_Z, p = table["log_evidence"].iloc[0], table["probability"].iloc[0]
-    assert null == ["null", f"{log_Z:.2f}", "±", "0", f"{p:.3f}"]
+    assert null == ["null", f"{log_Z:.2f}", "±", "0", f"{p:.3f}", "1"]
     assert "size" in repr(table[["size"]]) and table.head(2)._repr_html_().count("<tr>") == 3
     assert len(selector.models_) == 16 and selector.models_["probability"].sum() == pytest.approx(1.0)
     with pytest.warns(UserWarning, match="No features were selected"):
@@ -262,7 +265,7 @@ def test_a_failed_call_changes_nothing(rows):
 
 
 def test_without_pandas_there_is_a_table(rows, monkeypatch):
-    monkeypatch.setattr("sgevidence.feature_selection._reports.find_spec", lambda name: None)
+    monkeypatch.setattr("sgevidence.model_selection._compare.find_spec", lambda name: None)
     table = EvidenceFeatureSelector().fit(*rows).models_
     assert not isinstance(table, pd.DataFrame) and len(table) == 32
     assert isinstance(repr(table), str) and isinstance(table["columns"][0], tuple)
@@ -313,3 +316,105 @@ def test_a_column_that_does_not_vary_is_said(rng, estimator):
     if estimator is None:
         plain = EvidenceFeatureSelector(standardize=False).fit(X, y)
         assert not any("do not vary" in words for words in plain.warnings_)
+
+
+def test_a_report_says_probabilities_and_priors_of_subsets(rows):
+    """The paper's report of compare, with the prior probability of a subset among all of them."""
+    X, y = rows
+    for params, words in (({}, r"N\(0, 1²\)"), ({"coef_prior": "g"}, "g-prior")):
+        selector = EvidenceFeatureSelector(**params).fit(X, y)
+        listed, text = selector.models_, selector.models_.report()
+        ranked = listed.sort_values("log_evidence", ascending=False)
+        best, second = ranked.iloc[0], ranked.iloc[1]
+        factor = np.exp(best["log_evidence"] - second["log_evidence"])
+        assert f"{factor:.3g} times" in " ".join(text.split()) and re.search(words, text), text
+        k = len(listed["columns"].iloc[0])
+        prior = 1 / (6 * scipy.special.comb(5, k))  # uniform over sizes, and over subsets of a size
+        assert f"its prior probability was {prior:.3g}" in " ".join(text.split()), text
+        assert f"{listed['probability'].iloc[0]:.3f}" in text
+        with pytest.raises(ValueError, match="a part of it"):
+            listed.head(3).report()
+
+
+# -- log predictive densities ---------------------------------------------------------------
+
+
+def check_scores(seed, **params):
+    """log p(y | x, rows) is what one more row adds to the log evidence, where units do not move with it."""
+    rng = np.random.default_rng([20261128, seed])
+    X = rng.standard_normal((25, 4)) @ rng.standard_normal((4, 4)) + [0.0, 3.0, 0.0, 100.0]
+    y = 0.8 * X[:, 0] + rng.standard_normal(25) + 2.0
+    selector = EvidenceFeatureSelector(standardize=False, intercept_scale=5.0, **params)
+    fitted = clone(selector).fit(X[:20], y[:20])
+    scores = fitted.score_samples(X[20:], [*y[20:24], 60.0])  # an outlier, too
+    for x, value, score in zip(X[20:], [*y[20:24], 60.0], scores):
+        after = clone(selector).fit(np.vstack([X[:20], x]), [*y[:20], value]).log_evidence_
+        assert score == pytest.approx(after - fitted.log_evidence_, abs=1e-4)
+
+
+@pytest.mark.parametrize("params", [{}, {"noise_std": 0.7}, {"always": [1], "size_prior": "uniform"}])
+def test_scores_are_what_a_row_adds_to_the_log_evidence(params):
+    for seed in range(3):
+        check_scores(seed, **params)
+
+
+def test_the_score_of_an_outlier_among_many_rows():
+    """The noise under which it is none has 10⁻¹³⁰⁰ of the posterior."""
+    rng = np.random.default_rng([20261128, 10])
+    X = rng.standard_normal((500, 1))
+    y = X[:, 0] + rng.standard_normal(500)
+    selector = EvidenceFeatureSelector(standardize=False, intercept_scale=5.0).fit(X, y)
+    score = selector.score_samples([X[0], X[0]], [y[0], 1e4])[1]
+    again = clone(selector).fit(np.vstack([X, X[0]]), [*y, 1e4]).log_evidence_
+    assert score == pytest.approx(again - selector.log_evidence_, rel=1e-5)
+
+
+def test_scores_in_units_of_the_rows():
+    """Densities of y in other units, and of y and columns that the selector standardises."""
+    rng = np.random.default_rng([20261128, 7])
+    X, noise = rng.standard_normal((40, 3)), rng.standard_normal(40)
+    y = X[:, 0] + noise
+    plain = EvidenceFeatureSelector().fit(X, y)
+    other = EvidenceFeatureSelector().fit(X * 100 + 7, 1000 * y - 5)
+    scores = plain.score_samples(X, y)
+    np.testing.assert_allclose(
+        other.score_samples(X * 100 + 7, 1000 * y - 5), scores - np.log(1000), atol=1e-8
+    )
+    grid = np.linspace(-30, 30, 6001)
+    at = plain.score_samples(np.repeat(X[:1], len(grid), axis=0), grid)
+    p = np.exp(at) * (grid[1] - grid[0])
+    mean, std = plain.predict(X[:1], return_std=True)
+    assert p.sum() == pytest.approx(1, abs=1e-6) and p @ grid == pytest.approx(mean[0], abs=1e-6)
+    assert p @ (grid - mean[0]) ** 2 == pytest.approx(std[0] ** 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("coef_prior", ["g", "hyper-g", "unit-information", "bric"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_scores_under_g_priors(coef_prior, fit_intercept):
+    """Each density is normalised, with the mean and the variance that predict gives."""
+    rng = np.random.default_rng([20261128, 8])
+    X = rng.standard_normal((30, 3)) + 1.0
+    y = X[:, 0] + rng.standard_normal(30)
+    selector = EvidenceFeatureSelector(coef_prior=coef_prior, fit_intercept=fit_intercept).fit(X, y)
+    grid = np.linspace(-60, 60, 2401)
+    p = np.exp(selector.score_samples(np.repeat(X[:1], len(grid), axis=0), grid)) * (grid[1] - grid[0])
+    mean, std = selector.predict(X[:1], return_std=True)
+    assert p.sum() == pytest.approx(1, abs=1e-6) and p @ grid == pytest.approx(mean[0], abs=1e-6)
+    assert p @ (grid - mean[0]) ** 2 == pytest.approx(std[0] ** 2, rel=1e-3)
+
+
+def test_scores_under_a_fixed_g_are_those_of_a_t():
+    """One column always in, and g = n: Student's t with the formulas of Zellner's prior."""
+    rng = np.random.default_rng([20261128, 9])
+    n, x = 20, rng.standard_normal(20) + 3.0
+    y = 2.0 + 0.5 * x + rng.standard_normal(n)
+    selector = EvidenceFeatureSelector(coef_prior="unit-information", always=[0]).fit(x[:, None], y)
+    centred, shrunk = x - x.mean(), n / (1 + n)
+    slope = centred @ (y - y.mean()) / (centred @ centred)
+    total = np.sum((y - y.mean()) ** 2)
+    explained = slope**2 * (centred @ centred) / total
+    new = 4.2 - x.mean()
+    variance = total * (1 - shrunk * explained) / (n - 1)
+    scale = np.sqrt(variance * (1 + 1 / n + shrunk * new**2 / (centred @ centred)))
+    expected = scipy.stats.t.logpdf(3.3, n - 1, y.mean() + shrunk * slope * new, scale)
+    assert selector.score_samples([[4.2]], [3.3])[0] == pytest.approx(expected, abs=1e-9)
