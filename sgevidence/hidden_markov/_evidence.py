@@ -52,13 +52,13 @@ KERNEL_POWERS = (1.0, 0.6)
 MAX_KERNELS = 500
 #: Share of the sweeps that chains forget their starts in.
 BURN_SHARE = 0.34
-#: Rows × points × states² after which importance sampling states the error that it has: at 2000 rows, some
-#: ten times the price of five starts of EM.
-MAX_STEPS = 1.5e8
-#: Rounds, each with twice the draws of q, and with as many sweeps as all before where bridges answer: the
-#: price at which the error is what was reached.
+#: Rows × points × states² after which an answer is given with the error that it has: at 2000 rows, some five
+#: times the price of five starts of EM; and the same of an error that is larger than so many nats.
+MAX_STEPS, MAX_ROUGH_STEPS, ROUGH_NATS = 1.5e8, 4e8, 0.3
+#: Rounds: twice the draws of q where importance sampling answers, four times the sweeps where it does not.
 MAX_ROUNDS = 4
-#: Effective draws of q from which importance sampling answers, and share of the sum that one draw may have.
+#: Effective draws of q in the first round, and as many for each as many draws, from which importance sampling
+#: answers: more draws of a q that is too thin are as wrong.  The share of the sum that one draw may have.
 LEAST_EFFECTIVE, MAX_DRAW_SHARE = 100.0, 0.05
 #: Error bar at least, nats, for sequences of states that neither search nor chains have met.
 LEAST_ERROR_NATS = 0.02
@@ -109,17 +109,19 @@ def hidden_state_evidence(
     if is_sum and model.n_states ** len(rows) <= MOST_SEQUENCES:
         return _summed(problem, rng, n_draws)
     chains, found = Chains.found(problem, rng), list[Combined]()
+    n_sweeps, size = chains.effort.n_sweeps, 1
     for i in range(MAX_ROUNDS):
-        is_thin = bool(found) and not found[-1].is_importance
-        chains.sweep(chains.effort.n_sweeps * (2 ** (i - 1) if is_thin else 1), rng)
-        halves = [_half(chains, h, i, rng) for h in (0, 1)]
-        answer = Combined.of(halves, found)
-        is_spent = chains.n_likelihoods * model.n_states**2 > MAX_STEPS
-        if (answer.error <= tolerance and (answer.is_importance or found)) or (
-            answer.is_importance and is_spent
-        ):
+        chains.sweep(n_sweeps, rng)
+        halves = [_half(chains, h, i, size, rng) for h in (0, 1)]
+        found.append(answer := Combined.of(halves, found))
+        if answer.is_importance:
+            size *= 2
+        else:
+            n_sweeps = 3 * len(chains.c)
+        is_settled = answer.is_importance or i > 0
+        most = MAX_STEPS if answer.error <= ROUGH_NATS else MAX_ROUGH_STEPS
+        if is_settled and (answer.error <= tolerance or chains.n_likelihoods * model.n_states**2 > most):
             break
-        found.append(answer)
     return _posterior(problem, answer, halves, n_draws, chains.n_likelihoods, rng)
 
 
@@ -203,18 +205,18 @@ class Half(NamedTuple):
     c: np.ndarray
 
 
-def _half(chains: Chains, half: int, i: int, rng: np.random.Generator) -> Half:
-    """The estimate of round i by kernels of one half, with points of the other."""
+def _half(chains: Chains, half: int, i: int, size: int, rng: np.random.Generator) -> Half:
+    """The estimate of round i by kernels of one half, n_q ``size`` draws of them, and points of the other."""
     problem, effort = chains.problem, chains.effort
     T, owner = chains.kernels(half, effort.n_kept + 2 * i)
     c_p, chain = chains.points(1 - half, effort.n_points + 4 * i)
-    n_q = effort.n_q * 2**i
+    n_q = effort.n_q * size
     draws = problem.draw(T[:, systematic(np.full(T.shape[1], 1 / T.shape[1]), rng, n_q)], rng)
     c = np.concatenate([draws, c_p], axis=1)
     log_w, terms = weighed(problem, c, T)
     chains.n_likelihoods += len(problem.F) * c.shape[1]
     by_q = importance(log_w[:n_q])
-    is_carried = by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
+    is_carried = by_q.n_effective >= LEAST_EFFECTIVE * size and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
     if is_carried or problem.model.n_moving:
         return Half(by_q, bool(is_carried), draws)
     by_owner = np.stack([log_sum_exp(terms[:, owner == k], axis=1) for k in range(owner.max() + 1)], axis=1)
@@ -231,13 +233,13 @@ class Combined(NamedTuple):
 
     @classmethod
     def of(cls, halves: list[Half], before: "list[Combined]") -> "Combined":
-        """From both halves; a bridge also has half of what rounds differ by: chains may not have settled."""
+        """From both halves; a bridge also has what four times the sweeps changed: chains may not settle."""
         first, second = (half.estimate for half in halves)
         log_Z, std, gap = cross_fitted(first, second)
         n_effective = min(first.n_effective, second.n_effective)
         error = max(std, gap) * np.sqrt(1 + 10 / n_effective)  # an error bar from few is itself uncertain
         is_importance = all(half.is_importance for half in halves)
-        drift = 0.0 if is_importance else 0.5 * float(np.ptp([log_Z, *(one.log_Z for one in before)]))
+        drift = 0.0 if is_importance or not before else log_Z - before[-1].log_Z
         error = float(np.sqrt(error**2 + drift**2 + LEAST_ERROR_NATS**2))
         return cls(log_Z, error, n_effective, is_importance)
 

@@ -216,7 +216,7 @@ class HiddenMarkovModel(Exchangeable, Model):
     def block_size(self, n: int) -> int:
         """Points at a time of which a filter over n rows is a few megabytes, or rows of n points."""
         # numbers of one block of a filter: rows × states × parameters, a few megabytes
-        return max(2_000_000 // max(n * self.numbers_of_a_row, 1), 1)
+        return max(400_000 // max(n * self.numbers_of_a_row, 1), 1)
 
     @property
     def numbers_of_a_row(self) -> int:
@@ -232,24 +232,18 @@ class HiddenMarkovModel(Exchangeable, Model):
     def sum_log_likelihood(self, theta, rows):
         return self._along(theta, rows)[1]
 
-    def sample_states(self, theta: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """States of one sequence of rows for each θ, (M, n); transitions are constant."""
-        chain = self.dynamics(self.coefficients(theta), np.zeros((len(starts), 0)))
-        z = np.empty((len(theta), len(starts)), dtype=np.intp)
-        A, first, m = chain.into(len(starts)), np.cumsum(chain.initial, axis=0), np.arange(len(theta))
-        for t, begins in enumerate(starts):
-            edges = first if begins or t == 0 else np.cumsum(A[t][z[:, t - 1], :, m].T, axis=0)
-            z[:, t] = np.sum(rng.random(len(theta)) * edges[-1] >= edges[:-1], axis=0)
-        return z
-
-    def sample_rows(self, theta, n_rows, rng):
-        """One sequence of n rows: (rows (n, p), states (n,)), given one θ for all."""
-        if self.n_moving:
-            raise ValueError("no rows are drawn: transitions depend on columns, which have no distribution")
-        theta, starts = np.atleast_2d(theta), np.arange(n_rows) == 0
-        z = self.sample_states(theta, starts, rng)[0]
-        c = self.split(self.coefficients(theta)[:, 0])[2]
-        return self.emission.sample_rows(self.emission.parameters(c[z]), rng), z
+    def sample_rows(
+        self, theta: np.ndarray, U: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One sequence: rows (n, p) and states (n,), given one θ (d,) and moving columns U (n, ·)."""
+        c = self.coefficients(theta[None])
+        chain = self.dynamics(c, U)
+        A, z = np.cumsum(chain.into(len(U))[..., 0], axis=-1), np.empty(len(U), dtype=np.intp)
+        edges = np.cumsum(chain.initial[:, 0])
+        for t, u in enumerate(rng.random(len(U))):
+            edges = edges if t == 0 else A[t, z[t - 1]]
+            z[t] = np.sum(u * edges[-1] >= edges[:-1])
+        return self.emission.sample_rows(self.emission.parameters(self.split(c[:, 0])[2][z]), rng), z
 
     # -- labels -----------------------------------------------------------------------------------
 
