@@ -37,7 +37,7 @@ from ..mixture.strata import weighed
 from ..particles import Weights, log_sum_exp, systematic
 from ._model import HiddenMarkovModel
 from ._regions import Points, sum_over_regions
-from ._search import distinct, representatives, search
+from ._search import Effort, distinct, representatives, search
 from ._states import HiddenStates
 
 #: States beyond which the sum over K! labellings would take too long.
@@ -75,8 +75,6 @@ class HiddenStatePosterior(NamedTuple):
     in_use: np.ndarray  #: p(1 … K states have rows | x), (K,)
     doubt: Doubt | None = None  #: why the answer should not be trusted as it is
     n_likelihoods: float = 0.0  #: rows × points
-    n_effective: float = np.inf  #: draws of q, or chains, that carry the answer
-    is_importance: bool = True  #: whether no bridge was needed
 
 
 def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
@@ -109,7 +107,7 @@ def hidden_state_evidence(
     if is_sum and model.n_states ** len(rows) <= MOST_SEQUENCES:
         return _summed(problem, rng, n_draws)
     chains, found = Chains.found(problem, rng), list[Combined]()
-    n_sweeps, size = chains.effort.n_sweeps, 1
+    n_sweeps, size = chains.effort.n_chain_sweeps, 1
     for i in range(MAX_ROUNDS):
         chains.sweep(n_sweeps, rng)
         halves = [_half(chains, h, i, size, rng) for h in (0, 1)]
@@ -123,23 +121,6 @@ def hidden_state_evidence(
         if is_settled and (answer.error <= tolerance or chains.n_likelihoods * model.n_states**2 > most):
             break
     return _posterior(problem, answer, halves, n_draws, chains.n_likelihoods, rng)
-
-
-class Effort(NamedTuple):
-    """How much is spent on n rows."""
-
-    n_chains: int  #: of both halves
-    n_basins: int  #: representatives of sequences that chains start from
-    n_sweeps: int  #: of the first round
-    n_kept: int  #: sweeps of each chain that give kernels, in the first round
-    n_points: int  #: sweeps of each chain that give points
-    n_q: int  #: draws of q of either half in the first round
-    n_extra: int  #: sequences of the search that are kernels as they are
-
-    @classmethod
-    def of(cls, n: int) -> "Effort":
-        """Few rows have many sequences that hold alike, and cost little."""
-        return cls(48, 12, 24, 10, 8, 1500, 120) if n <= 400 else cls(32, 6, 9, 4, 8, 800, 0)
 
 
 class Chains:
@@ -169,7 +150,7 @@ class Chains:
     def sweep(self, n_sweeps: int, rng: np.random.Generator) -> None:
         """All chains some sweeps on."""
         for _ in range(n_sweeps):
-            c = self.problem.draw(self.T[-1], rng)
+            c = self.problem.model.draw(self.T[-1], rng)
             self.c.append(c)
             self.T.append(self.problem.sweep(c, rng).T)
         self.n_likelihoods += len(self.problem.F) * len(self.half) * n_sweeps
@@ -209,9 +190,9 @@ def _half(chains: Chains, half: int, i: int, size: int, rng: np.random.Generator
     """The estimate of round i by kernels of one half, n_q ``size`` draws of them, and points of the other."""
     problem, effort = chains.problem, chains.effort
     T, owner = chains.kernels(half, effort.n_kept + 2 * i)
-    c_p, chain = chains.points(1 - half, effort.n_points + 4 * i)
+    c_p, chain = chains.points(1 - half, 8 + 4 * i)
     n_q = effort.n_q * size
-    draws = problem.draw(T[:, systematic(np.full(T.shape[1], 1 / T.shape[1]), rng, n_q)], rng)
+    draws = problem.model.draw(T[:, systematic(np.full(T.shape[1], 1 / T.shape[1]), rng, n_q)], rng)
     c = np.concatenate([draws, c_p], axis=1)
     log_w, terms = weighed(problem, c, T)
     chains.n_likelihoods += len(problem.F) * c.shape[1]
@@ -252,12 +233,13 @@ def _posterior(
     n_likelihoods: float,
     rng: np.random.Generator,
 ) -> HiddenStatePosterior:
-    """Draws by the weights of both halves, swept once: draws that a weight has doubled differ again."""
+    """Draws by the weights of both halves, swept once: draws that a weight doubled differ again."""
     c = np.concatenate([half.c for half in halves], axis=1)
     W = np.concatenate([0.5 * Weights(half.estimate.log_w).W for half in halves])
     c = c[:, systematic(W / W.sum(), rng, n_draws)]
     T = problem.sweep(c, rng).T
-    theta = problem.model.in_order(problem.model.flat(problem.model.redrawn(c, T, rng)))
+    c = problem.model.draw(T, rng) if problem.model.transitions.is_conjugate else c
+    theta = problem.model.in_order(problem.model.flat(c))
     doubt = None
     if problem.model.n_moving and not answer.is_importance:
         doubt = Doubt(
@@ -278,8 +260,6 @@ def _posterior(
         _in_use(T),
         doubt,
         n_likelihoods + len(problem.F) * n_draws,
-        answer.n_effective,
-        answer.is_importance,
     )
 
 
@@ -291,7 +271,7 @@ def _summed(problem: HiddenStates, rng: np.random.Generator, n_draws: int) -> Hi
     log_Z = float(np.logaddexp.reduce(log_p))
     p = np.exp(log_p - log_Z)
     T = T[:, systematic(p / p.sum(), rng, n_draws)]
-    theta = model.in_order(model.flat(problem.draw(T, rng)))
+    theta = model.in_order(model.flat(problem.model.draw(T, rng)))
     return HiddenStatePosterior(log_Z, 0.0, theta, _in_use(T), n_likelihoods=float(n * len(p)))
 
 

@@ -108,7 +108,7 @@ def _filtered_by_blocks(
 ) -> tuple[np.ndarray, np.ndarray]:
     """α and Σ e α A: what blocks of rows hold from each state before them says where all blocks start."""
     n, K, M = e.shape
-    blocks, begins = in_blocks(e, B, 1.0), np.repeat(in_blocks(starts, B, False), M, axis=1)
+    blocks, begins = in_blocks(e, B, 1.0), np.repeat(in_blocks(starts[:, None], B, False), M, axis=1)
     L = len(blocks)
     from_each, total = np.repeat(np.eye(K), B * M, axis=1), np.empty((L, K * B * M))
     last = _pass(
@@ -137,8 +137,6 @@ def in_blocks(x: np.ndarray, B: int, filling: Any) -> np.ndarray:
     L = -(-len(x) // B)
     padded = np.full((B * L, *x.shape[1:]), filling, dtype=x.dtype)
     padded[: len(x)] = x
-    if x.ndim == 1:
-        return padded.reshape(B, L).T
     steps = np.moveaxis(padded.reshape(B, L, *x.shape[1:]), 0, -2)
     return np.ascontiguousarray(steps).reshape(L, *x.shape[1:-1], -1)
 

@@ -140,12 +140,6 @@ class HiddenMarkovModel(Exchangeable, Model):
         dyn = self.transitions.draw(N, rng)
         return np.concatenate([dyn, self._drawn(first, of_rows, rng)], axis=-1)
 
-    def redrawn(self, c: np.ndarray, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """c, of which all that is conjugate is drawn anew given T, (K, S, D)."""
-        N, first, of_rows = self.split(T)
-        dyn = self.transitions.draw(N, rng) if self.transitions.is_conjugate else self.split(c)[0]
-        return np.concatenate([dyn, self._drawn(first, of_rows, rng)], axis=-1)
-
     def _drawn(self, first: np.ndarray, of_rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Coefficients of first states and rows, (K, S, 1 + q)."""
         b = self.initial_concentration
@@ -181,11 +175,7 @@ class HiddenMarkovModel(Exchangeable, Model):
 
     def last_filter(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """p(z_n | y, θ) of the last row, (K, M)."""
-        return self._along(theta, rows)[0]
-
-    def _along(self, theta: np.ndarray, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        F, U = self.features(rows.X), self.moving(rows.X)
-        return self.along(self.coefficients(theta), F, rows.y > 0, U)
+        return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0, self.moving(rows.X))[0]
 
     def along(
         self, c: np.ndarray, F: np.ndarray, starts: np.ndarray, U: np.ndarray
@@ -230,7 +220,7 @@ class HiddenMarkovModel(Exchangeable, Model):
         return np.concatenate([self.filtered(part, rows)[1].T for part in parts])
 
     def sum_log_likelihood(self, theta, rows):
-        return self._along(theta, rows)[1]
+        return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0, self.moving(rows.X))[1]
 
     def sample_rows(
         self, theta: np.ndarray, U: np.ndarray, rng: np.random.Generator

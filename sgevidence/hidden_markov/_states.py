@@ -71,10 +71,6 @@ class HiddenStates(NamedTuple):
         first = np.sum(z[:, self.starts] == np.arange(K)[:, None, None], axis=2)
         return np.concatenate([N, first[..., None], sums_of_rows(z, self.F, K)], axis=2)
 
-    def draw(self, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One c of the kernel of each sequence of states, (K, S, D)."""
-        return self.model.draw(T, rng)
-
     def sweep(self, c: np.ndarray, rng: np.random.Generator) -> Sweep:
         """One z ~ p(z | θ, x) of each point."""
         size = self.model.block_size(len(self.F))

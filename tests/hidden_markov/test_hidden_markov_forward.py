@@ -62,7 +62,7 @@ def test_filter_smoother_and_path(rng, n_blocks):
     "right, wrong",
     [
         ("before * weights[:, b]", "before"),
-        ("in_blocks(starts, B, False)", "in_blocks(starts & False, B, False)"),
+        ("starts[:, None]", "starts[:, None] & False"),
         ("in_blocks(e, B, 1.0)", "in_blocks(e[::-1], B, 1.0)"),
     ],
 )
