@@ -207,20 +207,17 @@ def _states_before(alpha: np.ndarray, chain: Dynamics, starts: np.ndarray, u: np
     """
     n, K, M = alpha.shape
     drawn = np.zeros((n, K, M), dtype=np.intp)
-    follows = np.flatnonzero(~np.append(starts[1:], True))
-    ends = np.flatnonzero(np.append(starts[1:], True))
-    whole = len(follows) == n - 1
-    weights, edges = (alpha[:-1], u[:-1]) if whole else (alpha[follows], u[follows])
-    A, next_rows = chain.into(n), slice(1, None) if whole else follows + 1
+    A = chain.into(n)[1:]
     for j in range(K):
-        below = [weights[:, 0] * A[next_rows, 0, j]]
+        below = [alpha[:-1, 0] * A[:, 0, j]]
         for i in range(1, K):
-            below.append(below[-1] + weights[:, i] * A[next_rows, i, j])
-        edge = edges * below[-1]
+            below.append(below[-1] + alpha[:-1, i] * A[:, i, j])
+        edge = u[:-1] * below[-1]
         which = np.zeros(edge.shape, dtype=np.intp)
         for i in range(K - 1):
             which += below[i] <= edge
-        drawn[slice(n - 1) if whole else follows, j] = which
+        drawn[:-1, j] = which
+    ends = np.append(starts[1:], True)
     below_end = np.cumsum(alpha[ends], axis=1)
     edge = u[ends] * below_end[:, -1]
     drawn[ends] = np.sum(below_end[:, :-1] <= edge[:, None], axis=1)[:, None]

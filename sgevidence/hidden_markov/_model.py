@@ -23,6 +23,7 @@ F        ``F``                   features of rows (n, q), zeros without an obser
 =======  ======================  ========================================================
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,9 +32,12 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..mixture.components import ComponentFamily
-from ..models import Exchangeable, Model, log_dirichlet
+from ..models import Exchangeable, Model, log_dirichlet, pieces_in_cache
 from ._forward import Dynamics, filtered, most_probable_path, smoothed
 from ._transitions import ConstantTransitions, MovedTransitions
+
+#: Numbers of one array of a filter, rows × states × points: 3 MB.
+FILTER_NUMBERS = 400_000
 
 
 @dataclass(frozen=True)
@@ -181,10 +185,8 @@ class HiddenMarkovModel(Exchangeable, Model):
         self, c: np.ndarray, F: np.ndarray, starts: np.ndarray, U: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Filter of the last row (K, M) and log p(y | θ) (M,), some rows at a time for all points."""
-        size = self.block_size(c.shape[1])
         alpha, total = np.full(c.shape[:2], 1 / self.n_states), np.zeros(c.shape[1])
-        for start in range(0, len(F), size):
-            part = slice(start, start + size)
+        for part in self.parts(len(F), c.shape[1]):
             chain = self.dynamics(c, U[part])
             each, log_p = filtered(self.log_emissions(c, F[part]), chain, starts[part], alpha)
             alpha, total = each[-1], total + log_p.sum(axis=0)
@@ -203,10 +205,9 @@ class HiddenMarkovModel(Exchangeable, Model):
         log_e = self.log_emissions(c, self.features(rows.X))[..., 0]
         return most_probable_path(log_e, log_A, first[:, 0], rows.y > 0)[0]
 
-    def block_size(self, n: int) -> int:
+    def parts(self, size: int, n: int) -> Iterator[slice]:
         """Points at a time of which a filter over n rows is a few megabytes, or rows of n points."""
-        # numbers of one block of a filter: rows × states × parameters, a few megabytes
-        return max(400_000 // max(n * self.numbers_of_a_row, 1), 1)
+        return pieces_in_cache(size, n * self.numbers_of_a_row, FILTER_NUMBERS)
 
     @property
     def numbers_of_a_row(self) -> int:
@@ -215,9 +216,8 @@ class HiddenMarkovModel(Exchangeable, Model):
 
     def log_likelihood(self, theta, rows):
         """log p(y_t | y_<t, θ), (M, n): of a row given those before it."""
-        size = self.block_size(len(rows))
-        parts = [theta[start : start + size] for start in range(0, len(theta), size)]
-        return np.concatenate([self.filtered(part, rows)[1].T for part in parts])
+        parts = self.parts(len(theta), len(rows))
+        return np.concatenate([self.filtered(theta[part], rows)[1].T for part in parts])
 
     def sum_log_likelihood(self, theta, rows):
         return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0, self.moving(rows.X))[1]

@@ -103,10 +103,8 @@ class StatePredictions(DensityEstimator):
             0 of rows without an observation.  Parameters are those of the rows seen.
         """
         rows = self._sequences(X, lengths)
-        log_W, size = self._log_weights(), self._model.block_size(len(rows))
-        found = np.full(len(rows), -np.inf)
-        for start in range(0, len(log_W), size):
-            part = slice(start, start + size)
+        log_W, found = self._log_weights(), np.full(len(rows), -np.inf)
+        for part in self._model.parts(len(log_W), len(rows)):
             _, log_p = self._model.filtered(self.particles_[part], rows)
             found = np.logaddexp(found, log_sum_exp(log_p + log_W[part], axis=1))
         return found - self._log_unit * rows.weight
@@ -205,9 +203,8 @@ class StatePredictions(DensityEstimator):
     def _average_of(self, rows: Rows, function: Any) -> np.ndarray:
         """Posterior mean of probabilities (n, K, M) that a function of θ and rows gives, (n, K)."""
         theta = self._model.canonicalize(self.particles_)
-        size, out = self._model.block_size(len(rows)), np.zeros((len(rows), self._model.n_states))
-        for start in range(0, len(theta), size):
-            part = slice(start, start + size)
+        out = np.zeros((len(rows), self._model.n_states))
+        for part in self._model.parts(len(theta), len(rows)):
             out = out + function(theta[part], rows) @ self.particle_weights_[part]
         return out
 

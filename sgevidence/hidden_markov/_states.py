@@ -73,8 +73,7 @@ class HiddenStates(NamedTuple):
 
     def sweep(self, c: np.ndarray, rng: np.random.Generator) -> Sweep:
         """One z ~ p(z | θ, x) of each point."""
-        size = self.model.block_size(len(self.F))
-        parts = [self._swept(c[:, start : start + size], rng) for start in range(0, c.shape[1], size)]
+        parts = [self._swept(c[:, part], rng) for part in self.model.parts(c.shape[1], len(self.F))]
         z, T, log_p = zip(*parts)
         return Sweep(np.concatenate(z), np.concatenate(T, axis=1), np.concatenate(log_p))
 

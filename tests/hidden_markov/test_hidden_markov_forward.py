@@ -106,7 +106,7 @@ def test_draws_of_states(rng, n_blocks):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("weights[:, i] * A[next_rows, i, j]", "weights[:, i] * A[next_rows, j, i]"),
+        ("alpha[:-1, i] * A[:, i, j]", "alpha[:-1, i] * A[:, j, i]"),
         ("below_end[:, :-1] <= edge[:, None]", "below_end[:, 1:] <= edge[:, None]"),
     ],
 )
