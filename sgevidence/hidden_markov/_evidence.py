@@ -54,7 +54,7 @@ MAX_KERNELS = 500
 BURN_SHARE = 0.34
 #: Rows × points × states² after which an answer is given with the error that it has: at 2000 rows, some five
 #: times the price of five starts of EM; and the same of an error that is larger than so many nats.
-MAX_STEPS, MAX_ROUGH_STEPS, ROUGH_NATS = 1.5e8, 4e8, 0.3
+MAX_STEPS, MAX_ROUGH_STEPS, MAX_BRIDGED_NATS = 1.5e8, 4e8, 0.3
 #: Rounds: twice the draws of q where importance sampling answers, four times the sweeps where it does not.
 MAX_ROUNDS = 4
 #: Effective draws of q in the first round, and as many for each as many draws, from which importance sampling
@@ -117,7 +117,7 @@ def hidden_state_evidence(
         else:
             n_sweeps = 3 * len(chains.c)
         is_settled = answer.is_importance or i > 0
-        most = MAX_STEPS if answer.error <= ROUGH_NATS else MAX_ROUGH_STEPS
+        most = MAX_STEPS if answer.error <= MAX_BRIDGED_NATS else MAX_ROUGH_STEPS
         if is_settled and (answer.error <= tolerance or chains.n_likelihoods * model.n_states**2 > most):
             break
     return _posterior(problem, answer, halves, n_draws, chains.n_likelihoods, rng)

@@ -29,7 +29,7 @@ import numpy as np
 LEAST_TRANSITION = 1e-250
 #: Numbers of a step of all blocks, states × points, above which arithmetic takes longer than the call; and
 #: blocks from which the second pass over their rows is worth it.
-BLOCK_NUMBERS, LEAST_BLOCKS = 1500, 4
+SIDE_BY_SIDE_NUMBERS, LEAST_BLOCKS = 1500, 4
 
 
 class Dynamics(NamedTuple):
@@ -73,7 +73,7 @@ def filtered(
 
 def n_blocks(n: int, K: int, M: int) -> int:
     """Blocks of rows that are passed side by side: of few points, a step of the loop costs most."""
-    B = BLOCK_NUMBERS // (K * M)
+    B = SIDE_BY_SIDE_NUMBERS // (K * M)
     return B if B >= LEAST_BLOCKS and n >= 4 * B else 1
 
 
