@@ -39,8 +39,10 @@ class BayesianHMM(EmissionRows):
         likely.
     transitions : str, list of column names or indices, or None, default=None
         Columns of X that move the probabilities of transitions into their row, such as ``"~ rain + wind"`` or
-        ``[2, 3]``, by a multinomial logit of up to three states.  The evidence is that of all other columns.
-        At the mean of the moving columns the transition matrix has its Dirichlet prior.
+        ``[2, 3]``, by a multinomial logit of up to three states.  The evidence is that of all other columns,
+        or of those before the tilde: ``"y ~ rain"`` and ``"y ~ 1"`` compare on one frame.  At the mean of the
+        moving columns the transition matrix has its Dirichlet prior.  They do not move the first state of a
+        sequence, unless that begins with a row of nan, from which a transition leads into the next.
     transition_coef_scale : float, default=1.0
         Prior standard deviation of their coefficients, one for each state and next state, for a change of a
         column by its standard deviation; a column of two values changes by their distance.

@@ -37,7 +37,7 @@ from ..mixture.strata import weighed
 from ..particles import Weights, log_sum_exp, systematic
 from ._model import HiddenMarkovModel
 from ._regions import Points, sum_over_regions
-from ._search import distinct, representatives, search
+from ._search import Effort, distinct, representatives, search
 from ._states import HiddenStates
 
 #: States beyond which the sum over K! labellings would take too long.
@@ -52,13 +52,13 @@ KERNEL_POWERS = (1.0, 0.6)
 MAX_KERNELS = 500
 #: Share of the sweeps that chains forget their starts in.
 BURN_SHARE = 0.34
-#: Rows × points × states² after which importance sampling states the error that it has: at 2000 rows, some
-#: ten times the price of five starts of EM.
-MAX_STEPS = 1.5e8
-#: Rounds, each with twice the draws of q, and with as many sweeps as all before where bridges answer: the
-#: price at which the error is what was reached.
+#: Rows × points × states² after which an answer is given with the error that it has: at 2000 rows, some five
+#: times the price of five starts of EM; and the same of an error that is larger than so many nats.
+MAX_STEPS, MAX_ROUGH_STEPS, MAX_BRIDGED_NATS = 1.5e8, 4e8, 0.3
+#: Rounds: twice the draws of q where importance sampling answers, four times the sweeps where it does not.
 MAX_ROUNDS = 4
-#: Effective draws of q from which importance sampling answers, and share of the sum that one draw may have.
+#: Effective draws of q in the first round, and as many for each as many draws, from which importance sampling
+#: answers: more draws of a q that is too thin are as wrong.  The share of the sum that one draw may have.
 LEAST_EFFECTIVE, MAX_DRAW_SHARE = 100.0, 0.05
 #: Error bar at least, nats, for sequences of states that neither search nor chains have met.
 LEAST_ERROR_NATS = 0.02
@@ -75,8 +75,6 @@ class HiddenStatePosterior(NamedTuple):
     in_use: np.ndarray  #: p(1 … K states have rows | x), (K,)
     doubt: Doubt | None = None  #: why the answer should not be trusted as it is
     n_likelihoods: float = 0.0  #: rows × points
-    n_effective: float = np.inf  #: draws of q, or chains, that carry the answer
-    is_importance: bool = True  #: whether no bridge was needed
 
 
 def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
@@ -109,35 +107,20 @@ def hidden_state_evidence(
     if is_sum and model.n_states ** len(rows) <= MOST_SEQUENCES:
         return _summed(problem, rng, n_draws)
     chains, found = Chains.found(problem, rng), list[Combined]()
+    n_sweeps, size = chains.effort.n_chain_sweeps, 1
     for i in range(MAX_ROUNDS):
-        is_thin = bool(found) and not found[-1].is_importance
-        chains.sweep(chains.effort.n_sweeps * (2 ** (i - 1) if is_thin else 1), rng)
-        halves = [_half(chains, h, i, rng) for h in (0, 1)]
-        answer = Combined.of(halves, found)
-        is_spent = chains.n_likelihoods * model.n_states**2 > MAX_STEPS
-        if (answer.error <= tolerance and (answer.is_importance or found)) or (
-            answer.is_importance and is_spent
-        ):
+        chains.sweep(n_sweeps, rng)
+        halves = [_half(chains, h, i, size, rng) for h in (0, 1)]
+        found.append(answer := Combined.of(halves, found))
+        if answer.is_importance:
+            size *= 2
+        else:
+            n_sweeps = 3 * len(chains.c)
+        is_settled = answer.is_importance or i > 0
+        most = MAX_STEPS if answer.error <= MAX_BRIDGED_NATS else MAX_ROUGH_STEPS
+        if is_settled and (answer.error <= tolerance or chains.n_likelihoods * model.n_states**2 > most):
             break
-        found.append(answer)
     return _posterior(problem, answer, halves, n_draws, chains.n_likelihoods, rng)
-
-
-class Effort(NamedTuple):
-    """How much is spent on n rows."""
-
-    n_chains: int  #: of both halves
-    n_basins: int  #: representatives of sequences that chains start from
-    n_sweeps: int  #: of the first round
-    n_kept: int  #: sweeps of each chain that give kernels, in the first round
-    n_points: int  #: sweeps of each chain that give points
-    n_q: int  #: draws of q of either half in the first round
-    n_extra: int  #: sequences of the search that are kernels as they are
-
-    @classmethod
-    def of(cls, n: int) -> "Effort":
-        """Few rows have many sequences that hold alike, and cost little."""
-        return cls(48, 12, 24, 10, 8, 1500, 120) if n <= 400 else cls(32, 6, 9, 4, 8, 800, 0)
 
 
 class Chains:
@@ -167,7 +150,7 @@ class Chains:
     def sweep(self, n_sweeps: int, rng: np.random.Generator) -> None:
         """All chains some sweeps on."""
         for _ in range(n_sweeps):
-            c = self.problem.draw(self.T[-1], rng)
+            c = self.problem.model.draw(self.T[-1], rng)
             self.c.append(c)
             self.T.append(self.problem.sweep(c, rng).T)
         self.n_likelihoods += len(self.problem.F) * len(self.half) * n_sweeps
@@ -203,18 +186,18 @@ class Half(NamedTuple):
     c: np.ndarray
 
 
-def _half(chains: Chains, half: int, i: int, rng: np.random.Generator) -> Half:
-    """The estimate of round i by kernels of one half, with points of the other."""
+def _half(chains: Chains, half: int, i: int, size: int, rng: np.random.Generator) -> Half:
+    """The estimate of round i by kernels of one half, n_q ``size`` draws of them, and points of the other."""
     problem, effort = chains.problem, chains.effort
     T, owner = chains.kernels(half, effort.n_kept + 2 * i)
-    c_p, chain = chains.points(1 - half, effort.n_points + 4 * i)
-    n_q = effort.n_q * 2**i
-    draws = problem.draw(T[:, systematic(np.full(T.shape[1], 1 / T.shape[1]), rng, n_q)], rng)
+    c_p, chain = chains.points(1 - half, 8 + 4 * i)
+    n_q = effort.n_q * size
+    draws = problem.model.draw(T[:, systematic(np.full(T.shape[1], 1 / T.shape[1]), rng, n_q)], rng)
     c = np.concatenate([draws, c_p], axis=1)
     log_w, terms = weighed(problem, c, T)
     chains.n_likelihoods += len(problem.F) * c.shape[1]
     by_q = importance(log_w[:n_q])
-    is_carried = by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
+    is_carried = by_q.n_effective >= LEAST_EFFECTIVE * size and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
     if is_carried or problem.model.n_moving:
         return Half(by_q, bool(is_carried), draws)
     by_owner = np.stack([log_sum_exp(terms[:, owner == k], axis=1) for k in range(owner.max() + 1)], axis=1)
@@ -231,13 +214,13 @@ class Combined(NamedTuple):
 
     @classmethod
     def of(cls, halves: list[Half], before: "list[Combined]") -> "Combined":
-        """From both halves; a bridge also has half of what rounds differ by: chains may not have settled."""
+        """From both halves; a bridge also has what four times the sweeps changed: chains may not settle."""
         first, second = (half.estimate for half in halves)
         log_Z, std, gap = cross_fitted(first, second)
         n_effective = min(first.n_effective, second.n_effective)
         error = max(std, gap) * np.sqrt(1 + 10 / n_effective)  # an error bar from few is itself uncertain
         is_importance = all(half.is_importance for half in halves)
-        drift = 0.0 if is_importance else 0.5 * float(np.ptp([log_Z, *(one.log_Z for one in before)]))
+        drift = 0.0 if is_importance or not before else log_Z - before[-1].log_Z
         error = float(np.sqrt(error**2 + drift**2 + LEAST_ERROR_NATS**2))
         return cls(log_Z, error, n_effective, is_importance)
 
@@ -250,12 +233,13 @@ def _posterior(
     n_likelihoods: float,
     rng: np.random.Generator,
 ) -> HiddenStatePosterior:
-    """Draws by the weights of both halves, swept once: draws that a weight has doubled differ again."""
+    """Draws by the weights of both halves, swept once: draws that a weight doubled differ again."""
     c = np.concatenate([half.c for half in halves], axis=1)
     W = np.concatenate([0.5 * Weights(half.estimate.log_w).W for half in halves])
     c = c[:, systematic(W / W.sum(), rng, n_draws)]
     T = problem.sweep(c, rng).T
-    theta = problem.model.in_order(problem.model.flat(problem.model.redrawn(c, T, rng)))
+    c = problem.model.draw(T, rng) if problem.model.transitions.is_conjugate else c
+    theta = problem.model.in_order(problem.model.flat(c))
     doubt = None
     if problem.model.n_moving and not answer.is_importance:
         doubt = Doubt(
@@ -276,8 +260,6 @@ def _posterior(
         _in_use(T),
         doubt,
         n_likelihoods + len(problem.F) * n_draws,
-        answer.n_effective,
-        answer.is_importance,
     )
 
 
@@ -289,7 +271,7 @@ def _summed(problem: HiddenStates, rng: np.random.Generator, n_draws: int) -> Hi
     log_Z = float(np.logaddexp.reduce(log_p))
     p = np.exp(log_p - log_Z)
     T = T[:, systematic(p / p.sum(), rng, n_draws)]
-    theta = model.in_order(model.flat(problem.draw(T, rng)))
+    theta = model.in_order(model.flat(problem.model.draw(T, rng)))
     return HiddenStatePosterior(log_Z, 0.0, theta, _in_use(T), n_likelihoods=float(n * len(p)))
 
 

@@ -23,6 +23,7 @@ F        ``F``                   features of rows (n, q), zeros without an obser
 =======  ======================  ========================================================
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,9 +32,12 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..mixture.components import ComponentFamily
-from ..models import Exchangeable, Model, log_dirichlet
+from ..models import Exchangeable, Model, log_dirichlet, pieces_in_cache
 from ._forward import Dynamics, filtered, most_probable_path, smoothed
 from ._transitions import ConstantTransitions, MovedTransitions
+
+#: Numbers of one array of a filter, rows × states × points: 3 MB.
+FILTER_NUMBERS = 400_000
 
 
 @dataclass(frozen=True)
@@ -140,12 +144,6 @@ class HiddenMarkovModel(Exchangeable, Model):
         dyn = self.transitions.draw(N, rng)
         return np.concatenate([dyn, self._drawn(first, of_rows, rng)], axis=-1)
 
-    def redrawn(self, c: np.ndarray, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """c, of which all that is conjugate is drawn anew given T, (K, S, D)."""
-        N, first, of_rows = self.split(T)
-        dyn = self.transitions.draw(N, rng) if self.transitions.is_conjugate else self.split(c)[0]
-        return np.concatenate([dyn, self._drawn(first, of_rows, rng)], axis=-1)
-
     def _drawn(self, first: np.ndarray, of_rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Coefficients of first states and rows, (K, S, 1 + q)."""
         b = self.initial_concentration
@@ -181,20 +179,14 @@ class HiddenMarkovModel(Exchangeable, Model):
 
     def last_filter(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """p(z_n | y, θ) of the last row, (K, M)."""
-        return self._along(theta, rows)[0]
-
-    def _along(self, theta: np.ndarray, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        F, U = self.features(rows.X), self.moving(rows.X)
-        return self.along(self.coefficients(theta), F, rows.y > 0, U)
+        return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0, self.moving(rows.X))[0]
 
     def along(
         self, c: np.ndarray, F: np.ndarray, starts: np.ndarray, U: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Filter of the last row (K, M) and log p(y | θ) (M,), some rows at a time for all points."""
-        size = self.block_size(c.shape[1])
         alpha, total = np.full(c.shape[:2], 1 / self.n_states), np.zeros(c.shape[1])
-        for start in range(0, len(F), size):
-            part = slice(start, start + size)
+        for part in self.parts(len(F), c.shape[1]):
             chain = self.dynamics(c, U[part])
             each, log_p = filtered(self.log_emissions(c, F[part]), chain, starts[part], alpha)
             alpha, total = each[-1], total + log_p.sum(axis=0)
@@ -213,10 +205,9 @@ class HiddenMarkovModel(Exchangeable, Model):
         log_e = self.log_emissions(c, self.features(rows.X))[..., 0]
         return most_probable_path(log_e, log_A, first[:, 0], rows.y > 0)[0]
 
-    def block_size(self, n: int) -> int:
+    def parts(self, size: int, n: int) -> Iterator[slice]:
         """Points at a time of which a filter over n rows is a few megabytes, or rows of n points."""
-        # numbers of one block of a filter: rows × states × parameters, a few megabytes
-        return max(2_000_000 // max(n * self.numbers_of_a_row, 1), 1)
+        return pieces_in_cache(size, n * self.numbers_of_a_row, FILTER_NUMBERS)
 
     @property
     def numbers_of_a_row(self) -> int:
@@ -225,31 +216,24 @@ class HiddenMarkovModel(Exchangeable, Model):
 
     def log_likelihood(self, theta, rows):
         """log p(y_t | y_<t, θ), (M, n): of a row given those before it."""
-        size = self.block_size(len(rows))
-        parts = [theta[start : start + size] for start in range(0, len(theta), size)]
-        return np.concatenate([self.filtered(part, rows)[1].T for part in parts])
+        parts = self.parts(len(theta), len(rows))
+        return np.concatenate([self.filtered(theta[part], rows)[1].T for part in parts])
 
     def sum_log_likelihood(self, theta, rows):
-        return self._along(theta, rows)[1]
+        return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0, self.moving(rows.X))[1]
 
-    def sample_states(self, theta: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """States of one sequence of rows for each θ, (M, n); transitions are constant."""
-        chain = self.dynamics(self.coefficients(theta), np.zeros((len(starts), 0)))
-        z = np.empty((len(theta), len(starts)), dtype=np.intp)
-        A, first, m = chain.into(len(starts)), np.cumsum(chain.initial, axis=0), np.arange(len(theta))
-        for t, begins in enumerate(starts):
-            edges = first if begins or t == 0 else np.cumsum(A[t][z[:, t - 1], :, m].T, axis=0)
-            z[:, t] = np.sum(rng.random(len(theta)) * edges[-1] >= edges[:-1], axis=0)
-        return z
-
-    def sample_rows(self, theta, n_rows, rng):
-        """One sequence of n rows: (rows (n, p), states (n,)), given one θ for all."""
-        if self.n_moving:
-            raise ValueError("no rows are drawn: transitions depend on columns, which have no distribution")
-        theta, starts = np.atleast_2d(theta), np.arange(n_rows) == 0
-        z = self.sample_states(theta, starts, rng)[0]
-        c = self.split(self.coefficients(theta)[:, 0])[2]
-        return self.emission.sample_rows(self.emission.parameters(c[z]), rng), z
+    def sample_rows(
+        self, theta: np.ndarray, U: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One sequence: rows (n, p) and states (n,), given one θ (d,) and moving columns U (n, ·)."""
+        c = self.coefficients(theta[None])
+        chain = self.dynamics(c, U)
+        A, z = np.cumsum(chain.into(len(U))[..., 0], axis=-1), np.empty(len(U), dtype=np.intp)
+        edges = np.cumsum(chain.initial[:, 0])
+        for t, u in enumerate(rng.random(len(U))):
+            edges = edges if t == 0 else A[t, z[t - 1]]
+            z[t] = np.sum(u * edges[-1] >= edges[:-1])
+        return self.emission.sample_rows(self.emission.parameters(self.split(c[:, 0])[2][z]), rng), z
 
     # -- labels -----------------------------------------------------------------------------------
 

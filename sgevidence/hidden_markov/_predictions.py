@@ -103,10 +103,8 @@ class StatePredictions(DensityEstimator):
             0 of rows without an observation.  Parameters are those of the rows seen.
         """
         rows = self._sequences(X, lengths)
-        log_W, size = self._log_weights(), self._model.block_size(len(rows))
-        found = np.full(len(rows), -np.inf)
-        for start in range(0, len(log_W), size):
-            part = slice(start, start + size)
+        log_W, found = self._log_weights(), np.full(len(rows), -np.inf)
+        for part in self._model.parts(len(log_W), len(rows)):
             _, log_p = self._model.filtered(self.particles_[part], rows)
             found = np.logaddexp(found, log_sum_exp(log_p + log_W[part], axis=1))
         return found - self._log_unit * rows.weight
@@ -149,27 +147,44 @@ class StatePredictions(DensityEstimator):
         joint = log_sum_exp(log_p.sum(axis=0) + self._log_weights())
         return float(joint) - self._log_unit * rows.total_weight
 
-    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, n_samples: int = 1, X: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """One sequence from the posterior predictive distribution, all rows from one draw of the parameters.
 
         Parameters
         ----------
         n_samples : int, default=1
-            Rows of the sequence.
+            Rows of the sequence; with X there are as many as there.
+        X : array-like of shape (n_samples, n_features), optional
+            Rows whose columns move the transitions, as in ``fit``; all other columns are ignored.  Needed
+            where columns move transitions, and only there.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
+            Columns that states explain.
         states : ndarray of shape (n_samples,)
             State of each row, in the slots of ``transition_matrix_``.
+
+        Raises
+        ------
+        ValueError
+            Of transitions that columns move without X, or of X where none do.
         """
         self._must_be_fitted()
-        check_count(n_samples, "n_samples")
+        moving = self._column_names()[self._model.emission.n_features :]
+        if moving and X is None:
+            raise ValueError(
+                f"transitions depend on columns, which have no distribution: sample(X=frame) takes {moving}"
+            )
+        if X is not None and not moving:
+            raise ValueError("no columns move transitions: give n_samples=, the rows of a sequence, and no X")
+        U = np.empty((check_count(n_samples, "n_samples"), 0))
+        if X is not None:
+            U = self._model.moving(self._sequences(X, None).X)
         rng = generator(self.random_state)
         chosen = rng.choice(len(self.particles_), p=self.particle_weights_)
-        theta = self._model.canonicalize(self.particles_)[chosen]
-        X, z = self._model.sample_rows(theta, n_samples, rng)
-        return self._as_given(X), z
+        X, z = self._model.sample_rows(self._model.canonicalize(self.particles_)[chosen], U, rng)
+        return self._as_given(np.column_stack([X, U]))[:, : X.shape[1]], z
 
     def _sequences(self, X: Any, lengths: Any, follows: bool = False) -> Rows:
         """Validated rows in the units of the model, with their starts; rows that follow have none."""
@@ -188,15 +203,16 @@ class StatePredictions(DensityEstimator):
     def _average_of(self, rows: Rows, function: Any) -> np.ndarray:
         """Posterior mean of probabilities (n, K, M) that a function of θ and rows gives, (n, K)."""
         theta = self._model.canonicalize(self.particles_)
-        size, out = self._model.block_size(len(rows)), np.zeros((len(rows), self._model.n_states))
-        for start in range(0, len(theta), size):
-            part = slice(start, start + size)
+        out = np.zeros((len(rows), self._model.n_states))
+        for part in self._model.parts(len(theta), len(rows)):
             out = out + function(theta[part], rows) @ self.particle_weights_[part]
         return out
 
     def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The observed rows of a sequence as long as X, from one θ (d,), in the data's units or as codes."""
-        new, _ = self._model.sample_rows(theta, len(X), rng)
+        if self._model.n_moving:
+            raise ValueError("no rows are drawn: transitions depend on columns, which have no distribution")
+        new, _ = self._model.sample_rows(theta, self._model.moving(X), rng)
         known = self._model.observed(X)
         new = np.where(X[known] < 0, X[known], new[known]) if hasattr(self, "categories_") else new[known]
         return new if self._units is None else self._units.restored_X(new)

@@ -7,8 +7,7 @@ inside of a region says how much it holds, in whatever proportions chains starte
 
     Ẑ = Σ_R Ẑ_R,    Z_R = ∫_R p(x | θ) p(θ) dθ.
 
-Regions are one where chains cross freely between them, and also where chains cross seldom if the regions'
-shares by their bridges are those among the chains' points.
+Regions are one where chains cross freely between them.
 
 Symbols: ``log_q, log_p`` = log-weights of draws of q, (n_q,), and of points, (n_p,), see
 :mod:`~sgevidence.answers`; ``owner`` = the chain that kernels are of; ``chain`` = the chain of each point;
@@ -24,15 +23,13 @@ from scipy.special import expit
 from ..answers import Estimate, bridge, importance
 from ..particles import log_sum_exp
 
-#: Crossings between two regions, in units of those of chains that forget where they were: from the first,
-#: they are one region; from the second, they are if shares agree.
-FREE_CROSSING, SOME_CROSSING = 0.25, 0.05
+#: Crossings between two regions, in units of those of chains that forget where they were, from which they are
+#: one region.
+FREE_CROSSING = 0.25
 #: Chains of a region without which its error bar is not known.
 LEAST_CHAINS = 3
 #: Draws of q, or chains, that carry a bridge at least: with fewer it lies anywhere between them.
 LEAST_CARRIERS = 3.0
-#: Standard errors by which shares may differ that agree.
-MAX_SHARES_GAP_STD = 2.0
 
 
 class Points(NamedTuple):
@@ -58,13 +55,8 @@ def sum_over_regions(points: Points) -> Estimate:
         if crossing.max() < FREE_CROSSING:
             break
         pairs, label = _merged(pairs, label, *divmod(int(np.argmax(crossing)), len(pairs)))
-    while True:
-        region = _regions(points.by_owner, label)
-        parts = [_of_region(points, region == g) for g in range(len(pairs))]
-        alike = _alike(parts, _crossing(pairs), region[points.n_q :], points.chain)
-        if alike is None:
-            return _sum(parts, points, region)
-        pairs, label = _merged(pairs, label, *alike)
+    region = _regions(points.by_owner, label)
+    return _sum([_of_region(points, region == g) for g in range(len(pairs))], points, region)
 
 
 def _crossing(pairs: np.ndarray) -> np.ndarray:
@@ -114,24 +106,6 @@ def _of_region(points: Points, inside: np.ndarray) -> Estimate | None:
     if n_effective < LEAST_CARRIERS:
         return by_q._replace(n_effective=n_effective)
     return found._replace(var_p=float(apart * C / (C - 1)), n_effective=float(n_effective))
-
-
-def _alike(
-    parts: list[Estimate | None], crossing: np.ndarray, region: np.ndarray, chain: np.ndarray
-) -> tuple[int, int] | None:
-    """Two regions between which chains cross most, of those whose shares are the chains'."""
-    n = np.zeros((len(parts), chain.max() + 1))
-    np.add.at(n, (region, chain), 1.0)
-    candidates = np.argwhere(np.triu(crossing > SOME_CROSSING, 1))
-    for i, j in candidates[np.argsort(-crossing[tuple(candidates.T)])]:
-        one, other = parts[i], parts[j]
-        if one is None or other is None or not n[i].any() or not n[j].any():
-            continue
-        gap = one.log_Z - other.log_Z - np.log(n[i].sum() / n[j].sum())
-        of_chains = np.sum((n[i] / n[i].sum() - n[j] / n[j].sum()) ** 2)
-        if abs(gap) < MAX_SHARES_GAP_STD * np.sqrt(one.std**2 + other.std**2 + of_chains):
-            return int(i), int(j)
-    return None
 
 
 def _sum(parts: list[Estimate | None], points: Points, region: np.ndarray) -> Estimate:

@@ -104,14 +104,18 @@ class EmissionRows(StatePredictions):
     @property
     def _columns_by_role(self) -> tuple[np.ndarray, np.ndarray]:
         """Indices of the columns of the emission, and of those that move transitions."""
-        given, p = self.transitions, self.n_features_in_
-        if isinstance(given, str):
-            given = [name.strip() for name in given.strip().removeprefix("~").split("+")]
-        names = getattr(self, "feature_names_in_", None)
-        moving = column_indices([] if given is None else given, p, names)
-        if len(moving) == p:
+        p, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        left, right = [], [] if self.transitions is None else self.transitions
+        if isinstance(right, str):
+            left, right = (_summands(side) for side in ("~" + right).rsplit("~", 1))
+        moving = column_indices([one for one in right if one != "1"], p, names)
+        at = column_indices(left, p, names) if left else np.setdiff1d(np.arange(p), moving)
+        if not len(at):
             raise ValueError("transitions= names all columns of X, and none is left that states explain")
-        return np.setdiff1d(np.arange(p), moving), moving
+        if both := np.intersect1d(at, moving).tolist():
+            name = self.feature_names_in_[both[0]]
+            raise ValueError(f"transitions={self.transitions!r} has {name!r} on both sides of ~")
+        return at, moving
 
     def _column_names(self) -> list[str]:
         """Names of the columns of the emission, and then of those that move transitions."""
@@ -168,13 +172,13 @@ class EmissionRows(StatePredictions):
     def _as_given(self, X: np.ndarray) -> np.ndarray:
         if self.emission != "categorical":
             return super()._as_given(X)
-        return decoded(X.astype(int), self.categories_)
+        return decoded(X[:, : self._n_emission].astype(int), self.categories_)
 
     # -- units and priors -----------------------------------------------------------------------
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Levels have no unit."""
-        if self.emission != "categorical" or self.transitions is not None:
+        if self.emission != "categorical" or len(self._columns_by_role[1]):
             return super()._take_units(rows, may_wait, fold)
         self._units = None
         return True
@@ -294,3 +298,8 @@ class EmissionRows(StatePredictions):
         return self._said(
             f"{of_rows}, transitions Dirichlet({self.transition_concentration:g}{sticky}){moved}"
         )
+
+
+def _summands(side: str) -> list[str]:
+    """Names of columns on one side of a formula of transitions."""
+    return [name for one in side.split("+") if (name := one.strip(" ~"))]

@@ -34,19 +34,26 @@ NEGLIGIBLE_NATS = 12.0
 
 
 class Effort(NamedTuple):
-    """How much is tried of n rows."""
+    """How much is tried of n rows, and how much is spent on chains and draws."""
 
     n_starts: int  #: sequences of each number of states
-    n_sweeps: int
+    n_sweeps: int  #: of these
     n_hops: int  #: times that the best are changed and swept again
     hops_at_random: bool  #: whether rows change their states at random, not only windows of rows
+    n_chains: int  #: of both halves
+    n_basins: int  #: representatives of sequences that chains start from
+    n_chain_sweeps: int  #: of the first round
+    n_kept: int  #: sweeps of each chain that give kernels, in the first round
+    n_q: int  #: draws of q of either half in the first round
+    n_extra: int  #: sequences of the search that are kernels as they are
 
     @classmethod
     def of(cls, n: int) -> "Effort":
         """Few rows have many sequences that hold alike, and cost little."""
-        if n <= 60:
-            return cls(256, 12, 3, True)
-        return cls(64, 12, 1, False) if n <= 400 else cls(32, 9, 1, False)
+        if n > 400:
+            return cls(32, 9, 1, False, 32, 6, 9, 4, 800, 0)
+        search = (256, 12, 3, True) if n <= 60 else (64, 12, 1, False)
+        return cls(*search, 48, 12, 24, 10, 1500, 120)
 
 
 class Found(NamedTuple):
@@ -118,7 +125,7 @@ def _swept(
     """Sequences some sweeps on, and their scores averaged over the later ones."""
     T, score, first = problem.statistics(z), np.zeros(len(z)), n_sweeps // 2 if is_heated else 1
     for i in range(n_sweeps):
-        c = problem.draw(HEAT * T if is_heated and i < n_sweeps // 3 else T, rng)
+        c = problem.model.draw(HEAT * T if is_heated and i < n_sweeps // 3 else T, rng)
         z, T, log_p = problem.sweep(c, rng)
         if i >= first:
             score += problem.log_held(c, T, log_p)

@@ -18,11 +18,14 @@ import numpy as np
 
 from ..history import Rows
 from ..mixture.strata import statistics as sums_of_rows
+from ..models import log_totals, pieces_in_cache
 from ._forward import sample_states
 from ._model import HiddenMarkovModel
 
-#: Numbers of one array of a filter over all rows: 16 MB.
-MAX_FILTER_NUMBERS = 2_000_000
+#: Numbers of one step of a filter, states² × points, that its loop passes fastest.
+STEP_NUMBERS = 8_000
+#: Numbers of densities of kernels of all labellings that are summed at a time: what fits the cache.
+LABELLED_NUMBERS = 250_000
 
 
 class Sweep(NamedTuple):
@@ -68,14 +71,9 @@ class HiddenStates(NamedTuple):
         first = np.sum(z[:, self.starts] == np.arange(K)[:, None, None], axis=2)
         return np.concatenate([N, first[..., None], sums_of_rows(z, self.F, K)], axis=2)
 
-    def draw(self, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One c of the kernel of each sequence of states, (K, S, D)."""
-        return self.model.draw(T, rng)
-
     def sweep(self, c: np.ndarray, rng: np.random.Generator) -> Sweep:
         """One z ~ p(z | θ, x) of each point."""
-        size = max(MAX_FILTER_NUMBERS // (len(self.F) * self.model.numbers_of_a_row), 1)
-        parts = [self._swept(c[:, start : start + size], rng) for start in range(0, c.shape[1], size)]
+        parts = [self._swept(c[:, part], rng) for part in self.model.parts(c.shape[1], len(self.F))]
         z, T, log_p = zip(*parts)
         return Sweep(np.concatenate(z), np.concatenate(T, axis=1), np.concatenate(log_p))
 
@@ -92,9 +90,10 @@ class HiddenStates(NamedTuple):
 
     def log_target(self, c: np.ndarray) -> np.ndarray:
         """log p(x | θ) of points by the forward algorithm, with the prior of what is not conjugate, (M,)."""
-        size = self.model.block_size(len(self.F)) if self.model.n_moving else c.shape[1]
-        parts = [c[:, start : start + size] for start in range(0, c.shape[1], size)]
-        log_p = np.concatenate([self.model.along(part, self.F, self.starts, self.U)[1] for part in parts])
+        parts = pieces_in_cache(c.shape[1], len(c) ** 2, STEP_NUMBERS)
+        log_p = np.concatenate(
+            [self.model.along(c[:, part], self.F, self.starts, self.U)[1] for part in parts]
+        )
         return log_p + self._log_prior(c)
 
     def _log_prior(self, c: np.ndarray) -> np.ndarray | float:
@@ -103,19 +102,25 @@ class HiddenStates(NamedTuple):
 
     def log_sum_over_labels(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
         """log Σ_π q(c | π T) + log_p of points and kernels, but for the constants of T, (M, S)."""
-        log_kernels, out = self._log_kernels(c, T), np.full((c.shape[1], T.shape[1]), -np.inf)
-        for order in map(list, permutations(range(len(c)))):
-            out = np.logaddexp(out, log_kernels(order))
+        log_kernels, out = self._log_kernels(c, T), np.empty((c.shape[1], T.shape[1]))
+        orders = list(map(list, permutations(range(len(c)))))
+        for part in pieces_in_cache(len(out), len(orders) * T.shape[1], LABELLED_NUMBERS):
+            out[part] = log_totals(np.array([log_kernels(order, part) for order in orders]), shares=False)
         return out + log_p
 
     def log_held(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
         """log p(x | θ) p(θ) / p(θ | x, z) of pairs of points and sequences: what basins hold, (S,), nats."""
-        log_q = np.diagonal(self._log_kernels(c, T)(list(range(len(c)))))
+        log_q = np.diagonal(self._log_kernels(c, T)(list(range(len(c))), slice(None)))
         return log_p + self._log_prior(c) + self.log_joint(T) - log_q
 
-    def _log_kernels(self, c: np.ndarray, T: np.ndarray) -> Callable[[list[int]], np.ndarray]:
-        """A function of the order of states that gives log densities but for constants, (M, S)."""
+    def _log_kernels(self, c: np.ndarray, T: np.ndarray) -> Callable[[list[int], slice], np.ndarray]:
+        """A function of the order of states and of a part of the points: log densities but for constants."""
         at, M, S = -1 - self.model.n_features_of_rows, c.shape[1], T.shape[1]
         points, rest = c[..., at:].transpose(1, 0, 2).reshape(M, -1), T[..., at:]
         of_transitions = self.model.transitions.log_kernels(c[..., :at], T[..., :at])
-        return lambda order: of_transitions(order) + points @ rest[order].transpose(1, 0, 2).reshape(S, -1).T
+
+        def of(order: list[int], part: slice) -> np.ndarray:
+            of_rows = points[part] @ rest[order].transpose(1, 0, 2).reshape(S, -1).T
+            return of_transitions(order, part) + of_rows
+
+        return of

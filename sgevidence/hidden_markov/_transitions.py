@@ -82,9 +82,9 @@ class ConstantTransitions:
         return {"transition_matrix": np.exp(dyn)}
 
     def log_kernels(self, dyn: np.ndarray, N: np.ndarray) -> Any:
-        """A function of the order of states that gives dyn · N, (M, S)."""
+        """A function of the order of states and of a part of the points that gives dyn · N, (M, S)."""
         points, S = dyn.transpose(1, 0, 2).reshape(dyn.shape[1], -1), N.shape[1]
-        return lambda order: points @ N[order][..., order].transpose(1, 0, 2).reshape(S, -1).T
+        return lambda order, part: points[part] @ N[order][..., order].transpose(1, 0, 2).reshape(S, -1).T
 
     def relabelled(self, dyn: np.ndarray, order: np.ndarray) -> np.ndarray:
         """Coefficients (M, K, ·) with states in these orders, (M, K)."""
@@ -232,7 +232,7 @@ class MovedTransitions:
         return mode + np.linalg.solve(L.swapaxes(-1, -2), phi[..., None])[..., 0]
 
     def log_kernels(self, dyn: np.ndarray, N: np.ndarray) -> Any:
-        """A function of the order of states that gives log densities of points by kernels, (M, S)."""
+        """As of constant transitions: log densities of points by kernels, (M, S)."""
         P, h, mode = self._kernel(N)
         K, S, d = mode.shape
         blocks = dyn.reshape(*dyn.shape[:2], 1 + self.n_columns, K - 1)
@@ -241,11 +241,9 @@ class MovedTransitions:
         of_one = gammaln((KERNEL_NU + d) / 2) - gammaln(KERNEL_NU / 2) - 0.5 * d * np.log(KERNEL_NU * np.pi)
         constant += K * of_one
 
-        def of(order: list[int]) -> np.ndarray:
-            x = (blocks @ (self.H.T[:, np.argsort(order)] @ self.H)).reshape(dyn.shape)
-            features = np.concatenate(
-                [(x[..., None] * x[..., None, :]).reshape(*dyn.shape[:2], d * d), x], axis=-1
-            )
+        def of(order: list[int], part: slice) -> np.ndarray:
+            x = (blocks[:, part] @ (self.H.T[:, np.argsort(order)] @ self.H)).reshape(K, -1, d)
+            features = np.concatenate([(x[..., None] * x[..., None, :]).reshape(K, -1, d * d), x], axis=-1)
             product = 1.0
             for i, j in enumerate(order):
                 product = product * (1 + np.maximum(features[i] @ forms[j].T + least[j], 0.0) / KERNEL_NU)

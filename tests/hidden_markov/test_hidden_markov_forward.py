@@ -48,8 +48,30 @@ def check_passes(rng):
         assert value == pytest.approx(each.max())
 
 
-def test_filter_smoother_and_path(rng):
+@pytest.fixture(params=[1, 5], ids=["rows", "blocks"])
+def n_blocks(request, monkeypatch):
+    """Blocks of two rows: the last one is empty, and a sequence starts inside of another."""
+    monkeypatch.setattr(_forward, "n_blocks", lambda *sizes: request.param)
+
+
+def test_filter_smoother_and_path(rng, n_blocks):
     check_passes(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("before * weights[:, b]", "before"),
+        ("starts[:, None]", "starts[:, None] & False"),
+        ("in_blocks(e, B, 1.0)", "in_blocks(e[::-1], B, 1.0)"),
+    ],
+)
+def test_wrong_blocks_are_seen(right, wrong, rng, monkeypatch):
+    monkeypatch.setattr(_forward, "n_blocks", lambda *sizes: 5)
+    by_blocks = _forward._filtered_by_blocks
+    monkeypatch.setattr(_forward, "_filtered_by_blocks", broken(by_blocks, right, wrong))
+    with pytest.raises(AssertionError):
+        check_passes(rng)
 
 
 def test_a_filter_continues_where_rows_were_cut(rng):
@@ -77,14 +99,14 @@ def check_draws(rng, size=40_000):
     assert chi2 < usual.sum() + 5 * np.sqrt(2 * usual.sum())
 
 
-def test_draws_of_states(rng):
+def test_draws_of_states(rng, n_blocks):
     check_draws(rng)
 
 
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("weights[:, i] * A[next_rows, i, j]", "weights[:, i] * A[next_rows, j, i]"),
+        ("alpha[:-1, i] * A[:, i, j]", "alpha[:-1, i] * A[:, j, i]"),
         ("below_end[:, :-1] <= edge[:, None]", "below_end[:, 1:] <= edge[:, None]"),
     ],
 )
@@ -95,8 +117,17 @@ def test_wrong_draws_are_seen(right, wrong, rng, monkeypatch):
             check_draws(rng)
 
 
+def test_draws_that_forget_the_end_of_a_block_are_seen(rng, monkeypatch):
+    monkeypatch.setattr(_forward, "n_blocks", lambda *sizes: 5)
+    wrong = broken(_forward._followed, "z[0, ends[b + 1], b + 1, m]", "z[0, ends[b], b + 1, m]")
+    monkeypatch.setattr(_forward, "_followed", wrong)
+    with pytest.raises(AssertionError):
+        for _ in range(4):
+            check_draws(rng)
+
+
 def test_a_filter_that_does_not_start_anew_is_seen(rng, monkeypatch):
-    wrong = broken(filtered, "starts.tolist()", "[True] + [False] * (len(starts) - 1)")
+    wrong = broken(filtered, "starts[:, None]", "np.arange(len(starts))[:, None] == 0")
     monkeypatch.setitem(globals(), "filtered", wrong)
     with pytest.raises(AssertionError):
         check_passes(rng)

@@ -93,9 +93,9 @@ def long_chain(model, rows, rng, n_chains=12, length=1500):
     problem, K = HiddenStates.of(model, rows), model.n_states
     edges = np.quantile(rows.X[:, 0], np.linspace(0, 1, K + 1)[1:-1])
     z = np.searchsorted(edges, rows.X[:, 0] + 0.3 * rng.normal(size=(n_chains, len(rows)))).astype(np.int16)
-    c, draws = problem.draw(problem.statistics(z), rng), []
+    c, draws = problem.model.draw(problem.statistics(z), rng), []
     for i in range(length + length // 3):
-        c = problem.draw(problem.sweep(c, rng).T, rng)
+        c = problem.model.draw(problem.sweep(c, rng).T, rng)
         if i >= length // 3:
             draws.append(unconstrained(model, c))
     draws = np.swapaxes(draws, 0, 1)

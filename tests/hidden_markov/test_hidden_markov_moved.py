@@ -6,7 +6,14 @@ import pytest
 from moved_transitions import by_grid, by_prior_draws
 from mutants import broken
 
-from sgevidence import BayesianHMM, EvidenceWarning, predictive_check, prior_sensitivity
+from sgevidence import (
+    BayesianHMM,
+    EvidenceModelAverager,
+    EvidenceWarning,
+    compare,
+    predictive_check,
+    prior_sensitivity,
+)
 from sgevidence.hidden_markov import HiddenMarkovModel, hidden_state_evidence
 from sgevidence.hidden_markov._transitions import MovedTransitions
 from sgevidence.history import Rows
@@ -43,6 +50,16 @@ def z_score(seed, **size):
 @pytest.mark.parametrize("size", [dict(), dict(K=3, n=5), dict(p=2, n=6)])
 def test_evidence_is_the_sum_over_sequences(size):
     assert abs(z_score(21, **size)) < 4
+
+
+def test_a_row_of_nan_moves_the_start_by_columns():
+    """The sum over sequences that begin with a step without observation."""
+    model, rows, U = problem(22)
+    X = rows.X.copy()
+    X[0, 0] = np.nan
+    begins = Rows(X, rows.y, rows.weight)
+    found = hidden_state_evidence(model, begins, np.random.default_rng(0))
+    assert abs(found.log_evidence - by_grid(model, begins, U)) < 4 * found.log_evidence_std
 
 
 @pytest.mark.slow
@@ -164,6 +181,49 @@ def test_what_has_no_answer_is_refused_in_words():
     for call in (lambda: model.sample(3), lambda: predictive_check(model, X, random_state=0)):
         with pytest.raises(ValueError, match="transitions depend on columns"):
             call()
+    with pytest.raises(ValueError, match="no columns move transitions"):
+        fitted(X, "y ~ 1").sample(X=X)
+
+
+def test_one_frame_with_and_without_moved_transitions():
+    """Columns that only move transitions are no data: an averager and a table compare both on one frame."""
+    X, _ = frame(40)
+    moved, constant = (BayesianHMM(2, transitions=f"y ~ {by}", random_state=0) for by in ("rain", "1"))
+    average = EvidenceModelAverager([("moved", moved), ("constant", constant)]).fit(X.assign(other=1.0))
+    found = dict(zip(["moved", "constant"], average.estimators_))
+    assert found["moved"].log_evidence_ == fitted(X).log_evidence_
+    assert found["constant"].log_evidence_ == fitted(X[["y"]], None).log_evidence_
+    assert list(compare(found).index) and average.weights_.sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match="has 'rain' on both sides"):
+        fitted(X, "y + rain ~ rain")
+
+
+def check_sequences_of_its_own(model, X):
+    """Frequencies of the second state by the state before and the column, and the rows of each state."""
+    U = X.assign(y=np.nan)
+    model.random_state = np.random.RandomState(0)
+    rows, z = map(np.concatenate, zip(*(model.sample(X=U) for _ in range(400))))
+    before, after, rain = (x.reshape(400, -1) for x in (z, z, np.tile(X["rain"], 400)))
+    logits = np.log(model.transition_matrix_)[:, None] + model.transition_coefs_[:, :, 0][:, None] * (
+        np.array([0.0, 1.0])[:, None] - X["rain"].mean()
+    )
+    for i in (0, 1):
+        for u in (0, 1):
+            mine = (before[:, :-1] == i) & (rain[:, 1:] == u)
+            expected = np.exp(logits[i, u, 1]) / np.exp(logits[i, u]).sum()
+            assert np.mean(after[:, 1:][mine]) == pytest.approx(expected, abs=0.06)
+    assert rows.shape == (len(z), 1)
+    assert [np.mean(rows[z == k]) for k in (0, 1)] == pytest.approx(model.means_[:, 0], abs=0.1)
+
+
+def test_sequences_of_its_own_follow_the_columns(monkeypatch):
+    X, _ = frame(120)
+    model = fitted(X)
+    check_sequences_of_its_own(model, X)
+    law = type(model._model)
+    monkeypatch.setattr(law, "sample_rows", broken(law.sample_rows, "A[t, z[t - 1]]", "A[0, z[t - 1]]"))
+    with pytest.raises(AssertionError):
+        check_sequences_of_its_own(model, X)
 
 
 @pytest.mark.slow
