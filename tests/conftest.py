@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from mutants import broken
 from threadpoolctl import threadpool_limits
 
 # workers share the cores: with two threads each a run takes twice as long
@@ -21,7 +22,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 
 #: A test of a test breaks the package, or waits for a check to fail.
-TESTS_A_TEST = re.compile(r"\bbroken\(|\braises\(\(?AssertionError")
+TESTS_A_TEST = re.compile(r"broken\(|\braises\(\(?AssertionError")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
@@ -35,13 +36,13 @@ def pytest_collection_modifyitems(items):
 @cache
 def tests_a_test(function) -> bool:
     code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None or {"broken", "raises"}.isdisjoint(names_of(code)):  # sources are slow to find
+    if code is None or {"broken", "install_broken", "raises"}.isdisjoint(names_of(code)):  # sources are slow
         return False
     return bool(TESTS_A_TEST.search(inspect.getsource(function)))
 
 
 def names_of(code):
-    yield from code.co_names
+    yield from code.co_names + code.co_varnames
     for inner in filter(inspect.iscode, code.co_consts):
         yield from names_of(inner)
 
@@ -67,6 +68,16 @@ def no_figure_stays_open():
 def seed() -> int:
     """For what takes seeds instead of a generator."""
     return SEED
+
+
+@pytest.fixture
+def install_broken(monkeypatch):
+    """Breaks a function of an owner for this test: ``install_broken(owner, name, right, wrong)``."""
+
+    def install(owner, name, right, wrong):
+        monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
+
+    return install
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from mutants import broken
 
 from sgevidence import (
     BayesianGLM,
@@ -15,7 +14,6 @@ from sgevidence import (
     sub_formulas,
     term_probabilities,
 )
-from sgevidence.effects import _formula
 
 pytest.importorskip("formulae")
 #: Effects in several parts, or on both sides of ||.
@@ -188,12 +186,3 @@ def test_formulas_within_one_can_be_read_again(rows):
     expected = term_probabilities(expected.comparison_)
     assert found["probability"].tolist() == pytest.approx(expected["probability"].tolist())
     assert "`1st`" in found.index or "`sub id`" in str(list(found.index))
-
-
-def test_parts_that_are_counted_by_their_first_effect_are_noticed(rows, monkeypatch):
-    texts = "y ~ t + (1 + t || code)", "y ~ t + (1 + t | code)"
-    apart, together = (evidence(rows, text) for text in texts)
-    wrong = broken(_formula.Reader.groups, "not part.independent", "True")
-    monkeypatch.setattr(_formula.Reader, "groups", wrong)
-    assert abs(apart - together) > 0.5
-    assert evidence(rows, texts[0]) == pytest.approx(together, abs=1e-6)

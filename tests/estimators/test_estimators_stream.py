@@ -13,11 +13,10 @@ from sklearn.base import clone
 
 from sgevidence import SGAIS, BayesianLinearRegression
 from sgevidence.estimators import _transaction
-from sgevidence.history import Rows
 from sgevidence.samplers import AIS, SequentialSGMCMC
 
 #: Regressions whose rows do not wait: all are looked at again while particles know less.
-LOOKED_AT_AGAIN = ("softmax", "glm")
+
 #: Rows of which some wait, where rows may.
 WAITING = {"linear": 300, "gmm": 300, "custom": 300}
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -47,15 +46,6 @@ def in_tens(kind, reuse: bool):
 )
 def test_a_buffer_that_is_filled_again_changes_nothing(kind):
     same_fit(in_tens(kind, reuse=True), in_tens(kind, reuse=False))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in LOOKED_AT_AGAIN])
-def test_without_the_sampler_s_copy_it_would(kind, monkeypatch):
-    """Rows wait in the sampler's state: it copies them, and nobody else need."""
-    monkeypatch.setattr(Rows, "copy", lambda self: self)
-    with pytest.raises(AssertionError):
-        test_a_buffer_that_is_filled_again_changes_nothing(kind)
 
 
 @pytest.mark.parametrize("mode", ["r", "r+", None], ids=["map for reading", "map for writing", "array"])

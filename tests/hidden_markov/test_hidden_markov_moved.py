@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from moved_transitions import by_grid, by_prior_draws
-from mutants import broken
 
 from sgevidence import BayesianHMM, EvidenceWarning, predictive_check, prior_sensitivity
 from sgevidence.hidden_markov import HiddenMarkovModel, hidden_state_evidence
@@ -61,10 +60,10 @@ def test_error_bars_are_true(size):
         ("draw", "t_draws(rng, mode.shape, KERNEL_NU)", "2 * t_draws(rng, mode.shape, KERNEL_NU)"),
     ],
 )
-def test_broken_variants_are_seen(name, right, wrong, monkeypatch):
+def test_broken_variants_are_seen(name, right, wrong, install_broken):
     if right.startswith("+"):
         right, wrong = "... + 0.5 * np.log(K)", "..."
-    monkeypatch.setattr(MovedTransitions, name, broken(getattr(MovedTransitions, name), right, wrong))
+    install_broken(MovedTransitions, name, right, wrong)
     size = dict(K=3, n=5) if name == "log_kernels" else {}
     assert max(abs(z_score(seed, **size)) for seed in (21, 22, 23)) > 4
 

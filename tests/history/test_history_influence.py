@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence.history import Anchor, Influence, Memory, Reservoir, Rows, _influence, _memory
 from sgevidence.mixture.models import MixtureModel
@@ -42,7 +41,8 @@ def mixture(rng):
     return influence_of(model, rows, np.array([0.0, 0.0, 4.0, 4.0, 0, 0, 0, 0, 0, 0]), rng), rows
 
 
-def check_remainder(rng, problem):
+@pytest.mark.parametrize("problem", [softmax, mixture])
+def test_what_a_row_leaves_beside_its_quadratic(rng, problem):
     """Row by row what the anchor leaves of it, whose derivatives come from autograd."""
     influence, rows = problem(rng)
     model, a, theta = influence
@@ -56,11 +56,7 @@ def check_remainder(rng, problem):
 
 
 @pytest.mark.parametrize("problem", [softmax, mixture])
-def test_what_a_row_leaves_beside_its_quadratic(rng, problem):
-    check_remainder(rng, problem)
-
-
-def check_quiet(rng, problem):
+def test_what_is_left_is_quiet(rng, problem):
     """The other rows add hardly anything, or are many alike; no rare row of large influence is among them.
 
     Hardly: rows that swing little are not looked at closely.
@@ -78,12 +74,7 @@ def check_quiet(rng, problem):
         assert len(chosen) < 2 * RARE, "more rows than it takes"
 
 
-@pytest.mark.parametrize("problem", [softmax, mixture])
-def test_what_is_left_is_quiet(rng, problem):
-    check_quiet(rng, problem)
-
-
-def check_loudest(rng):
+def test_how_many_are_loud(rng):
     """Ten of two sizes over a thousand alike: these ten, unless all may stay or ten are enough to be seen."""
     r = rng.permutation(np.r_[np.full(5, 2.0), np.full(5, 1.0), np.full(1000, 0.01)])
     order, n = _influence.loudest(r, 1e-9, 100.0)
@@ -92,10 +83,6 @@ def check_loudest(rng):
     assert _influence.loudest(r, 5.2, 100.0)[1] == 5
     assert _influence.loudest(r, 1e-9, 7.0)[1] == 0  # 25.1² / 85 = 7.4 rows make it
     assert _influence.loudest(r, 0.0, np.inf)[1] == len(r) and _influence.loudest(r[:0], 0.0, 1.0)[1] == 0
-
-
-def test_how_many_are_loud(rng):
-    check_loudest(rng)
 
 
 def test_at_most_so_many_the_loudest_first(rng):
@@ -208,9 +195,9 @@ def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
         ("with_high_leverage", "rows.join(self.high_leverage)", "rows"),
     ],
 )
-def test_broken_parting_is_caught(rng, monkeypatch, method, right, wrong):
+def test_broken_parting_is_caught(rng, monkeypatch, install_broken, method, right, wrong):
     monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
-    monkeypatch.setattr(Memory, method, broken(getattr(Memory, method), right, wrong))
+    install_broken(Memory, method, right, wrong)
     with pytest.raises(AssertionError):
         check_unbiased(rng)
 

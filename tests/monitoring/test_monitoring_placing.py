@@ -83,7 +83,7 @@ def rows_and_gains(rng):
     return x[:, None], two - old, one - old
 
 
-def check_ratio(rng):
+def test_ratio(rng):
     """Of the true gains most is estimated; where both sides are alike it promises nothing."""
     known = np.ones(N, bool)
     known[CHANGE - 50 : CHANGE + 50] = False
@@ -99,10 +99,6 @@ def check_ratio(rng):
     assert np.mean(share) < 0.15
     assert abs(np.mean(total) - 1.0) < 0.15
     assert np.mean(promised) > np.log(2)  # on other rows they are worse than even odds, by a little
-
-
-def test_ratio(rng):
-    check_ratio(rng)
 
 
 def check_best(rng, best_gains=best_gains):

@@ -129,7 +129,7 @@ def test_scores_are_those_of_the_leaves(rng):
     assert np.isfinite(far).all() and far[0] > 6 > -6 > far[1]
 
 
-def check_integral(rng):
+def test_a_density_of_the_row(rng):
     """∫ f(z) c(F(z), F(z')) dz = 1 for each ρ, after some rows."""
     counts = np.zeros((1, CELLS))
     for value in rng.gamma(2.0, size=100):
@@ -145,10 +145,6 @@ def check_integral(rng):
     np.testing.assert_allclose(np.exp(log_p).mean(axis=0), 1.0, atol=2e-3)
 
 
-def test_a_density_of_the_row(rng):
-    check_integral(rng)
-
-
 def test_the_density_is_that_of_two_normal_numbers_over_that_of_one():
     q = norm.ppf(t.cdf(np.array([0.3, 1.2]), 2))
     expected = [multivariate_normal.logpdf(q, cov=[[1, r], [r, 1]]) for r in RHO]
@@ -162,7 +158,7 @@ def series(rng, rho, n=1000):
 
 @pytest.mark.slow
 def test_rows_that_remember_are_better_explained(rng):
-    """By the entropy that is in the row before; five nats, for rounding and the choice of ρ, where there is none."""
+    """By the entropy that is in the row before; where there is none, rounding and the choice of ρ cost."""
     gain = {}
     for rho in (0.0, 0.7):
         X = np.exp(series(rng, rho, 500))

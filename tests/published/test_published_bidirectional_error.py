@@ -123,10 +123,8 @@ def test_conditional_run_is_unbiased_for_the_reciprocal(rng, by_powers):
     ],
     ids=["order", "weight before the move", "path backwards", "path by other kernels", "path not kept"],
 )
-def test_a_mistake_is_seen(rng, monkeypatch, request, function, right, wrong, check, steps):
-    monkeypatch.setattr(
-        _bidirectional_error, function, broken(getattr(_bidirectional_error, function), right, wrong)
-    )
+def test_a_mistake_is_seen(rng, install_broken, request, function, right, wrong, check, steps):
+    install_broken(_bidirectional_error, function, right, wrong)
     with pytest.raises(AssertionError):
         check(request.getfixturevalue(steps), rng)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.stats import kstest
 
 from sgevidence import EvidenceWarning
@@ -39,8 +38,8 @@ def test_right_where_the_variance_is_finite(rng):
     [("Weights(-ell)", "Weights(ell)"), ("-inverse.log_mean", "inverse.log_mean")],
     ids=["arithmetic mean", "sign"],
 )
-def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(HarmonicMean, "_run", broken(HarmonicMean._run, right, wrong))
+def test_a_mistake_is_seen(rng, install_broken, right, wrong):
+    install_broken(HarmonicMean, "_run", right, wrong)
     with pytest.raises(AssertionError, match="errors are"):
         check(rng)
 

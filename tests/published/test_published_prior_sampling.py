@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from error_bars import check_coverage, z_scores
-from mutants import broken
 
 from sgevidence import EvidenceWarning
 from sgevidence.history import Rows
@@ -35,8 +34,8 @@ def test_covers_the_exact_value(rng):
     ],
     ids=["mean of logs", "a third of the error", "prior counted twice"],
 )
-def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(PriorSampling, "_run", broken(PriorSampling._run, right, wrong))
+def test_a_mistake_is_seen(rng, install_broken, right, wrong):
+    install_broken(PriorSampling, "_run", right, wrong)
     with pytest.raises(AssertionError, match=r"claimed|outliers"):
         check(rng)
 

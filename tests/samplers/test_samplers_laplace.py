@@ -7,7 +7,6 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from error_bars import check_coverage, z_scores
-from mutants import broken
 
 from sgevidence import EvidenceWarning
 from sgevidence.answers import TDensity
@@ -60,8 +59,8 @@ def test_covers_the_exact_value(rng, problem):
     ids=["exponent", "determinant", "L⁻¹ for L"],
 )
 @pytest.mark.filterwarnings("ignore:only")
-def test_a_mistake_is_seen(rng, monkeypatch, name, right, wrong):
-    monkeypatch.setattr(TDensity, name, broken(getattr(TDensity, name), right, wrong))
+def test_a_mistake_is_seen(rng, install_broken, name, right, wrong):
+    install_broken(TDensity, name, right, wrong)
     with pytest.raises(AssertionError, match=r"claimed|outliers"):
         check_covers(rng, *CORRELATED, 20)
 

@@ -9,7 +9,6 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd.scipy.stats import norm as anp_norm
-from mutants import broken
 from scipy.special import logsumexp
 from scipy.stats import kstest, norm
 
@@ -73,9 +72,9 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("right, wrong, tolerance", MUTANTS.values(), ids=MUTANTS)
-def test_broken_accounting_is_caught(rng, monkeypatch, right, wrong, tolerance):
+def test_broken_accounting_is_caught(rng, install_broken, right, wrong, tolerance):
     """A remainder of half the evidence shows whether it is added."""
-    monkeypatch.setattr(_nested, "descend", broken(_nested.descend, right, wrong))
+    install_broken(_nested, "descend", right, wrong)
     sampler = NestedSampling(n_live=60, kernel="rejection", remaining_mass=tolerance)
     with pytest.raises(AssertionError, match="claim"):
         check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))

@@ -6,7 +6,6 @@ sample alone.  Data and seeds are those of the test's own generator.
 
 import numpy as np
 import pytest
-from mutants import broken
 from softmax_reference import log_evidence
 
 from sgevidence import SGAIS
@@ -104,7 +103,7 @@ def test_the_bar_is_no_wider_than_it_must_be(rng, problem, shift):
     ],
     ids=["forgotten at each move", "a sample of all rows"],
 )
-def test_a_broken_memory_is_caught(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(Memory, "moved", broken(Memory.moved, right, wrong))
+def test_a_broken_memory_is_caught(rng, install_broken, right, wrong):
+    install_broken(Memory, "moved", right, wrong)
     with pytest.raises(AssertionError):
         check_says_so(rng, linear, 3.0, n_seeds=3)

@@ -3,7 +3,6 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from mutants import broken
 from test_transitions_missed_modes import normal_prior, spike
 
 from sgevidence import SGAIS
@@ -24,7 +23,7 @@ def test_the_likelihood_peaks_where_the_spike_is(rng, d, c):
     np.testing.assert_allclose(np.diag(precision), 2501.0, rtol=1e-3)
 
 
-def check_outstanding(rng):
+def test_what_stands_out(rng):
     """A spike in three dimensions, that no slope leads to."""
     found = 0
     for g in rng.spawn(10):
@@ -43,10 +42,6 @@ def check_outstanding(rng):
         points = outstanding(target, np.zeros(3), 2.0 * np.eye(3), g)
         found += len(points) == 1 and np.linalg.norm(points[0] - c) < 0.1
     assert found >= 6
-
-
-def test_what_stands_out(rng):
-    check_outstanding(rng)
 
 
 def test_nothing_stands_out_of_a_skewed_posterior(rng):
@@ -90,8 +85,8 @@ def test_a_region_is_without_those_inside(rng):
     ],
     ids=["not climbed", "the same as the slab", "with the prior"],
 )
-def test_a_spike_is_lost_by_a_mistake(rng, monkeypatch, where, name, right, wrong):
-    monkeypatch.setattr(where, name, broken(getattr(where, name), right, wrong))
+def test_a_spike_is_lost_by_a_mistake(rng, monkeypatch, install_broken, where, name, right, wrong):
+    install_broken(where, name, right, wrong)
     if name == "likelier":
         monkeypatch.setattr(_climbs, name, getattr(where, name))
     lost = []

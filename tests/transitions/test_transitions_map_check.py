@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from path_problem import Problem
 
 from sgevidence.models import LinearModel
@@ -74,9 +73,9 @@ def test_a_lucky_cloud_does_not_stay(rng):
 
 
 @pytest.mark.parametrize("wrong", ["(state.cloud.is_even)", "True"], ids=["not made fresh", "declines"])
-def test_it_would_be_too_high(rng, monkeypatch, wrong):
+def test_it_would_be_too_high(rng, install_broken, wrong):
     right = '(state.cloud.is_even and state.adaptation.map_is != "disputed")'
-    monkeypatch.setattr(Rejuvenate, "__call__", broken(Rejuvenate.__call__, right, wrong))
+    install_broken(Rejuvenate, "__call__", right, wrong)
     with pytest.raises(AssertionError, match="off by"):
         check(errors(rng))
 

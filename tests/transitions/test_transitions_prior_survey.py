@@ -5,7 +5,6 @@ import warnings
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence import SGAIS, EvidenceWarning
 from sgevidence.custom import CustomModel
@@ -116,8 +115,8 @@ def test_two_thousand_draws_do_not_meet_it(rng, monkeypatch, problem):
     ],
     ids=["evidence lost", "error bar lost"],
 )
-def test_broken_surveys_are_caught(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(PriorSurvey, "__call__", broken(PriorSurvey.__call__, right, wrong))
+def test_broken_surveys_are_caught(rng, install_broken, right, wrong):
+    install_broken(PriorSurvey, "__call__", right, wrong)
     with pytest.raises(AssertionError), np.errstate(divide="ignore"):
         check(rng, lambda rng: box(0.5, 2.0, 0.0))  # where the draws are the answer
 

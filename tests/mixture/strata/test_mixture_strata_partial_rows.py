@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from mixture_kinds import log_density, prior_draws
-from mutants import broken
 from scipy.special import gammaln
 
 from sgevidence.history import Rows
@@ -47,8 +46,8 @@ def test_parts_of_rows_add_up(family, rng):
         ("counted_once(self.F) - self.F", "self.F - counted_once(self.F)"),
     ],
 )
-def test_sweeps_that_refuse_nothing_or_the_wrong_points_are_seen(right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(PartialRows, "swept", broken(PartialRows.swept, right, wrong))
+def test_sweeps_that_refuse_nothing_or_the_wrong_points_are_seen(right, wrong, rng, install_broken):
+    install_broken(PartialRows, "swept", right, wrong)
     with pytest.raises(AssertionError):
         for family in FAMILIES * 6:  # few rows are seldom refused
             check_parts(family, rng)

@@ -4,10 +4,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.special import logsumexp
 
-from sgevidence.mixture.strata import _allocation_draws, log_permanent
+from sgevidence.mixture.strata import log_permanent
 from sgevidence.mixture.strata._allocation_draws import permanent
 
 pytestmark = pytest.mark.usefixtures("double_precision")
@@ -32,27 +31,16 @@ def test_nothing_cancels():
     assert permanent(A)[0] == pytest.approx(1e-30, rel=1e-12)
 
 
-def check_logs(rng, K, size, precision):
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1.0, 30.0, 100.0, 3000.0])
+@pytest.mark.parametrize("K", [1, 2, 3, 5])
+def test_logs_however_small_the_permanent(rng, K, size, precision):
     """Entries of at most 1, like densities: each column has been divided by its largest."""
     log_A = size * rng.standard_normal((K, K, 200))
     log_A -= log_A.max(axis=0)
     expected = logsumexp([sum(log_A[k, pi[k]] for k in range(K)) for pi in permutations(range(K))], axis=0)
     found = log_permanent(log_A, np.exp(log_A.astype(precision)))
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5)
-
-
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
-@pytest.mark.parametrize("size", [1.0, 30.0, 100.0, 3000.0])
-@pytest.mark.parametrize("K", [1, 2, 3, 5])
-def test_logs_however_small_the_permanent(rng, K, size, precision):
-    check_logs(rng, K, size, precision)
-
-
-def test_power_products_that_vanish(rng, monkeypatch):
-    """Without the logarithms a mixture of 550 overlapping rows was 0.2 nats too high, at 0.03 claimed."""
-    monkeypatch.setattr(_allocation_draws, "MIN_PERMANENT", 0.0)
-    with pytest.raises(AssertionError), np.errstate(divide="ignore"):
-        check_logs(rng, 2, 100.0, np.float32)
 
 
 def check_bounds(rng, K=4, size=300.0):
@@ -71,20 +59,3 @@ def check_bounds(rng, K=4, size=300.0):
 
 def test_those_that_do_not_matter_are_bounded(rng):
     check_bounds(rng)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("np.maximum", "np.minimum"),
-        (
-            "out[lost] >= np.broadcast_to(least, f.shape)[lost]",
-            "out[lost] < np.broadcast_to(least, f.shape)[lost]",
-        ),
-        ("largest + lgamma(len(A) + 1)", "largest - 60.0"),
-    ],
-)
-def test_power_of_the_bound(rng, monkeypatch, right, wrong):
-    monkeypatch.setitem(globals(), "log_permanent", broken(_allocation_draws.log_permanent, right, wrong))
-    with pytest.raises(AssertionError):
-        check_bounds(rng)
