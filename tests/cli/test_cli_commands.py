@@ -22,19 +22,15 @@ from sgevidence import (
     load,
 )
 
-testing = pytest.importorskip("typer.testing")
+pytest.importorskip("typer.testing")
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
-from sgevidence.cli import _checkpoints, _watching  # noqa: E402  (which need them)
+from sgevidence.cli import _checkpoints, _watching
 
 
 @pytest.fixture
-def run():
-    from sgevidence.cli._app import app
-
-    return lambda *words, text=None: testing.CliRunner().invoke(
-        app, [str(word) for word in words], input=text
-    )
+def run(invoke):
+    return invoke
 
 
 @pytest.fixture

@@ -12,8 +12,10 @@ from scipy.special import gammaln
 from sgevidence import SGAIS, BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.models._linear_posterior import Spectrum
-from sgevidence.models._regression import design_matrix
+
+
+def design_matrix(X, fit_intercept):
+    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
 
 
 def problem(n, d, scale=1.0, noise=1.0, collinear=False, weighted=False, seed=0, **prior):
@@ -381,13 +383,6 @@ def test_the_support_ends_at_the_least_noise_wherever_that_is(rng):
         assert np.isfinite(model.exact_log_evidence(Rows.of(X, y)))
 
 
-def test_noise_without_a_least_size_is_caught(rng, monkeypatch):
-    monkeypatch.setattr(Spectrum, "least_log_noise", lambda *_: -np.inf)
-    with pytest.raises((AssertionError, ArithmeticError)):
-        for X, y in on_a_plane(rng).values():
-            check_plane(X, y, rng)
-
-
 def test_rows_of_a_bounded_noise_are_right_on_a_plane(rng):
     """An inverse gamma keeps σ² from zero."""
     X, y = on_a_plane(rng)["rounded"]
@@ -428,14 +423,6 @@ def check_rounding(rng):
 
 def test_rounding_has_a_bound(rng):
     check_rounding(rng)
-
-
-@pytest.mark.parametrize("factor", [1e-4, 1e5])
-def test_a_bound_that_is_far_off_is_caught(rng, monkeypatch, factor):
-    bound = Spectrum.rounding
-    monkeypatch.setattr(Spectrum, "rounding", lambda self, s: factor * bound(self, s))
-    with pytest.raises((AssertionError, DivergenceError)):
-        check_rounding(rng)
 
 
 def test_a_row_that_takes_the_digits_of_all_others_is_refused(rng):

@@ -137,9 +137,9 @@ def test_allocations_that_are_accepted_too_often_or_not_at_all_are_seen(right, w
             test_allocations_with_all_components_in_use_are_drawn_exactly(seed)
 
 
+@pytest.mark.usefixtures("never_summed")
 @pytest.mark.parametrize("family, X, a", FAMILIES, ids=lambda one: type(one).__name__)
-def test_every_stratum_is_the_sum_over_its_allocations(family, X, a, monkeypatch):
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
+def test_every_stratum_is_the_sum_over_its_allocations(family, X, a):
     exact = strata_by_enumeration(family, X, a, K)
     found = mixture_evidence(family, X, K, a, np.random.default_rng(0), n_draws=10)
     std = np.hypot(found.log_strata_std, 0.003)
@@ -152,9 +152,9 @@ def test_every_stratum_is_the_sum_over_its_allocations(family, X, a, monkeypatch
     assert np.allclose(found.in_use[-1], shares / shares.sum(), atol=0.02)
 
 
+@pytest.mark.usefixtures("never_summed")
 def test_without_the_probability_that_all_are_in_use_strata_are_too_large(monkeypatch):
     family, X, a = FAMILIES[0]
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
     without = lambda self, c: _occupied.log_likelihood_in_use(c, self.F)[0]  # noqa: E731
     monkeypatch.setattr(Problem, "log_target", without)
     found = mixture_evidence(family, X[:5], 4, a, np.random.default_rng(0), n_draws=10)

@@ -15,7 +15,7 @@ from sgevidence import BayesianGMM, BayesianLinearRegression, load, predictive_c
 from sgevidence.history import Rows
 from sgevidence.mixture.components import DiagonalGaussian, SphericalGaussian
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.mixture.strata import MixtureEvidence, _evidence
+from sgevidence.mixture.strata import MixtureEvidence
 from sgevidence.models import value_and_grad
 
 PRIOR = dict(weight_concentration=0.8, mean_scale=1.5, variance_prior=(1.5, 0.7))
@@ -47,12 +47,13 @@ def check_oracle(cls, rng):
     assert found.log_evidence_std < 0.1
 
 
+@pytest.mark.usefixtures("never_summed")
 @BOTH
-def test_a_missing_cell_is_integrated_out(cls, rng, monkeypatch):
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
+def test_a_missing_cell_is_integrated_out(cls, rng):
     check_oracle(cls, rng)
 
 
+@pytest.mark.usefixtures("never_summed")
 @pytest.mark.parametrize(
     "owner, name, right, wrong",
     [
@@ -61,8 +62,7 @@ def test_a_missing_cell_is_integrated_out(cls, rng, monkeypatch):
         (DiagonalGaussian, "_posterior", "T[..., q + p : -1]", "1.0 + T[..., q + p : -1]"),
     ],
 )
-def test_broken_cells_are_seen(owner, name, right, wrong, rng, monkeypatch, install_broken):
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
+def test_broken_cells_are_seen(owner, name, right, wrong, rng, install_broken):
     install_broken(owner, name, right, wrong)
     with pytest.raises(AssertionError):
         check_oracle(MixtureModel, rng)

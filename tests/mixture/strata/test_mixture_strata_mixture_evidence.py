@@ -32,10 +32,10 @@ MODELS = {
 
 
 @pytest.mark.filterwarnings("ignore:the log evidence may be off")
+@pytest.mark.usefixtures("never_summed")
 @pytest.mark.parametrize("name", MODELS)
-def test_the_sum_over_all_allocations(name, rng, monkeypatch):
+def test_the_sum_over_all_allocations(name, rng):
     model, rows = MODELS[name]
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
     result, exact = MixtureEvidence(500).run(model, rows, rng), enumerated(model, rows)
     assert abs(result.log_evidence - exact) < 4 * np.hypot(result.log_evidence_std, 0.003)
     assert result.log_evidence_std < 0.05 and not result.warnings

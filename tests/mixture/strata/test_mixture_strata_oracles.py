@@ -15,9 +15,11 @@ from sgevidence import BayesianGMM
 from sgevidence.history import Rows
 from sgevidence.mixture.components import DiagonalGaussian
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.mixture.strata import MixtureEvidence, _allocation_draws, _evidence, _search
+from sgevidence.mixture.strata import MixtureEvidence, _allocation_draws, _search
 from sgevidence.mixture.strata._sweeps import Problem
 from sgevidence.particles import Weights
+
+pytestmark = pytest.mark.usefixtures("never_summed")  # chains and not the exact sums
 
 DATA = runpy.run_path(str(Path(__file__).parents[2] / "data" / "make_data.py"))
 
@@ -51,11 +53,6 @@ CASES = {
 
 SLOW = {"one row, eight components", "eight components", "six components"}
 EACH = [pytest.param(case, marks=[pytest.mark.slow] * (case in SLOW)) for case in CASES]
-
-
-@pytest.fixture(autouse=True)
-def chains_and_not_the_exact_sums(monkeypatch):
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
 
 
 def check(model, rows, expected, rng):

@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from sgevidence.history import Rows
 from sgevidence.mixture.components import Categorical, DiagonalGaussian, FullGaussian, SphericalGaussian
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.mixture.strata import _allocation_draws, mixture_evidence
+from sgevidence.mixture.strata import mixture_evidence
 from sgevidence.mixture.strata._partial_rows import PartialRows
 
 FAMILIES = [DiagonalGaussian(2), SphericalGaussian(2), FullGaussian(2), Categorical((3, 3))]
@@ -51,13 +51,6 @@ def test_sweeps_that_refuse_nothing_or_the_wrong_points_are_seen(right, wrong, r
     with pytest.raises(AssertionError):
         for family in FAMILIES * 6:  # few rows are seldom refused
             check_parts(family, rng)
-
-
-def test_one_labelling_is_not_enough(rng, monkeypatch):
-    one = lambda log_A, A, least: np.sum([log_A[k, k] for k in range(len(A))], axis=0)  # noqa: E731
-    monkeypatch.setattr(_allocation_draws, "log_permanent", one)
-    with pytest.raises(AssertionError):
-        check_parts(FAMILIES[0], rng)
 
 
 def test_tempered_rows(rng):
