@@ -81,6 +81,29 @@ def install_broken(monkeypatch):
 
 
 @pytest.fixture
+def rows_of_call(monkeypatch):
+    """``rows_of_call(n)``: files come in batches of n rows."""
+    return lambda n: monkeypatch.setattr("sgevidence.rows._sources.ROWS_OF_CALL", n)
+
+
+@pytest.fixture
+def walk_numbers(monkeypatch):
+    """``walk_numbers(n)``: strata are walked where rows × components × numbers of a row are at most n."""
+    return lambda n: monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", n)
+
+
+@pytest.fixture
+def run_script(monkeypatch):
+    """``run_script(main, *arguments)``: a script's function with these at its command line."""
+
+    def run(main, *arguments):
+        monkeypatch.setattr(sys, "argv", ["script.py", *map(str, arguments)])
+        return main()
+
+    return run
+
+
+@pytest.fixture
 def double_precision(request, monkeypatch):
     """To compare to ten digits; a test of single precision says so in its name."""
     if "single_precision" not in request.node.name:

@@ -150,10 +150,10 @@ def test_a_stream_continues_after_a_fit():
     assert averager.estimators_[2].component_evidence_["log_evidence"].shape == (3,)
 
 
-def test_what_strata_cannot_afford_is_fitted_as_usual(walks, monkeypatch):
+def test_what_strata_cannot_afford_is_fitted_as_usual(walks, walk_numbers):
     X = few_rows()
     average([2, 3], FEW).fit(X, sample_weight=np.full(6, 0.5))
-    monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", 6 * 3 * 5)
+    walk_numbers(6 * 3 * 5)
     averager = average([2, 3, 4], FEW).fit(X)
     assert averager.log_evidences_[1] == pytest.approx(
         enumerated(averager.estimators_[1]._model, Rows.of(X)), abs=1e-8

@@ -265,9 +265,9 @@ def killed_after(save, n):
     ],
     ids=["softmax", "weighted", "mixture"],
 )
-def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, monkeypatch):
+def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, monkeypatch, rows_of_call):
     pytest.importorskip("skops")
-    monkeypatch.setattr("sgevidence.rows._sources.ROWS_OF_CALL", 9)
+    rows_of_call(9)
     table = table.assign(w=np.arange(40) % 3).sort_values("kind")  # a batch of one label comes first
     table.to_parquet(tmp_path / "rows.parquet")
     words = ("compare", tmp_path / "rows.parquet", *options, "--json", "--checkpoint")

@@ -60,7 +60,7 @@ def test_the_evidence_is_that_of_y(frame, left, how):
     assert model.sample_y(frame[:3], 2, 1) == pytest.approx(inverse(plain.sample_y(frame[["x"]][:3], 2, 1)))
 
 
-@pytest.mark.parametrize("family", ["gaussian", "student_t"])
+@pytest.mark.parametrize("family", ["gaussian", pytest.param("student_t", marks=pytest.mark.slow)])
 def test_groups_and_other_families(frame, family):
     z, jacobian = np.log(frame["y"]), -np.log(frame["y"]).sum()
     plain = BayesianGLM(family, formula="z ~ x + (1 | g)", random_state=0).fit(frame.assign(z=z))

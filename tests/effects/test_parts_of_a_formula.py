@@ -55,7 +55,9 @@ def test_one_part_is_correlated_and_several_are_not(rows, name, spellings):
         for how in ({}, APART)
     )
     assert abs(together - apart) > 0.5
-    for g in spellings:
+    for g in spellings[1:]:  # a name is a name, wherever it stands
+        assert evidence(frame, f"y ~ t + (1 + t | {g})") == pytest.approx(together, abs=1e-6)
+    for g in spellings[:1]:
         for text in (f"y ~ t + (1 + t | {g})", f"y ~ t + ((1 + t) | {g})", f"y ~ t + ((1+t |{g}))"):
             assert evidence(frame, text) == pytest.approx(together, abs=1e-6), text
         apart_texts = [

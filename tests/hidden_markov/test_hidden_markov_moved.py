@@ -39,7 +39,9 @@ def z_score(seed, **size):
     return (found.log_evidence - exact) / found.log_evidence_std
 
 
-@pytest.mark.parametrize("size", [dict(), dict(K=3, n=5), dict(p=2, n=6)])
+@pytest.mark.parametrize(
+    "size", [dict(), pytest.param(dict(K=3, n=5), marks=pytest.mark.slow), dict(p=2, n=6)]
+)
 def test_evidence_is_the_sum_over_sequences(size):
     assert abs(z_score(21, **size)) < 4
 
@@ -126,6 +128,7 @@ def test_a_stream_is_the_whole():
     assert abs(stream.log_evidence_ - whole.log_evidence_) < 4 * errors
 
 
+@pytest.mark.slow
 def test_sensitivity_varies_the_prior_of_coefficients():
     X, _ = frame(40)
     table = prior_sensitivity(BayesianHMM(2, transitions="~ rain", random_state=0), X)

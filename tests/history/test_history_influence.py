@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgevidence.history import Anchor, Influence, Memory, Reservoir, Rows, _influence, _memory
+from sgevidence.history import Anchor, Influence, Memory, Reservoir, Rows, _influence
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import SoftmaxModel
 from sgevidence.targets import Likelihood, Target, find_mode
@@ -175,9 +175,14 @@ def check_unbiased(rng, n_streams=4000):
     assert np.all(np.abs(mean - 1.0) < 5 * std), f"biased: {mean.round(2)}"
 
 
+@pytest.fixture
+def a_third_at_most(monkeypatch):
+    """Rows of high leverage may be a third of those at hand."""
+    monkeypatch.setattr("sgevidence.history._memory.MAX_HIGH_LEVERAGE_SHARE", 0.34)
+
+
 @pytest.mark.slow
-def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
+def test_sums_over_the_sample_are_unbiased(rng, a_third_at_most):
     check_unbiased(rng)
 
 
@@ -195,8 +200,7 @@ def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
         ("with_high_leverage", "rows.join(self.high_leverage)", "rows"),
     ],
 )
-def test_broken_parting_is_caught(rng, monkeypatch, install_broken, method, right, wrong):
-    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
+def test_broken_parting_is_caught(rng, a_third_at_most, install_broken, method, right, wrong):
     install_broken(Memory, method, right, wrong)
     with pytest.raises(AssertionError):
         check_unbiased(rng)
@@ -230,16 +234,14 @@ def test_nothing_is_looked_at_while_all_rows_are_used(rng):
     assert memory.high_leverage is None and memory.complete and len(memory.sample) == 20
 
 
-def test_a_sample_that_has_grown_is_not_looked_at(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
+def test_a_sample_that_has_grown_is_not_looked_at(rng, a_third_at_most):
     memory = Memory.empty(12, 1000).absorb(numbered(1, 21), rng, influence=Listed(50))
     memory = memory.absorb(numbered(21, 28), rng, grow=True, influence=Listed(2))
     assert memory.reservoir.capacity == 24 and memory.n_rows == 27
     assert set(memory.high_leverage.y) == {22, 24, 26}
 
 
-def test_weights_and_old_memories_stay(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
+def test_weights_and_old_memories_stay(rng, a_third_at_most):
     memory, before = absorbed(rng, (4, 4, 2, 5))
     assert 0 < memory.n_high_leverage <= 4 and memory.n_at_hand == memory.n_high_leverage + 12
     np.testing.assert_array_equal(memory.high_leverage.weight, 1.0 + memory.high_leverage.y % 3)

@@ -258,10 +258,10 @@ def test_one_component_has_no_groups_to_lose(rng):
     )
 
 
-def test_streams_that_strata_no_longer_answer_for(rng, monkeypatch):
+def test_streams_that_strata_no_longer_answer_for(rng, walk_numbers):
     model, X = BayesianGMM(2, random_state=0), rng.normal(size=(200, 1))
     model.partial_fit(X[:60])
-    monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", 60 * 2 * 3)
+    walk_numbers(60 * 2 * 3)
     model.partial_fit(X[60:110])
     assert model.warnings_ == []
     with pytest.warns(EvidenceWarning, match="carry the evidence on from 60 rows"):

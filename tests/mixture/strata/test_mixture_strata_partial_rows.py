@@ -34,7 +34,11 @@ def check_parts(family, rng, K=3):
     assert np.all(np.abs(error) < 4.5 * found.log_evidence_std + 1e-6), (error, found.log_evidence_std)
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(one, marks=[pytest.mark.slow] * isinstance(one, FullGaussian)) for one in FAMILIES],
+    ids=lambda one: type(one).__name__,
+)
 def test_parts_of_rows_add_up(family, rng):
     check_parts(family, rng)
 
