@@ -321,11 +321,11 @@ def test_a_dispute_is_of_one_chunk(rng):
 # -- moves at the old posterior ---------------------------------------------------------------------
 
 
-M, MODEL = 400, LinearModel(2, noise_std=1.0)
+N_FRESH = 400  # particles
 
 
 def refresh():
-    anneal = Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: M)
+    anneal = Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: N_FRESH)
     return Rejuvenate(anneal, TwoSidedEscort(anneal, MapEscort(Escort())))
 
 
@@ -338,14 +338,14 @@ def uneven(problem, rng):
 
 
 def check_moved(rng, make=Rejuvenate.__call__):
-    problem = Problem(MODEL, rng, n=300, c=100, M=M)
+    problem = Problem(MODEL, rng, n=300, c=100, M=N_FRESH)
     state, exact = uneven(problem, rng), problem.model.exact_log_evidence
     assert not state.cloud.is_even
     step = make(refresh(), state, problem.path, Streams.spawned(rng))
     assert step.crossed and step.info.n_moves >= 1 and step.info.n_escorts == 1
     error = step.state.log_evidence - (exact(problem.rows) - exact(problem.rows[:300]))
     assert abs(error) < 4 * step.state.log_evidence_std < 1.0
-    assert step.state.cloud.weights.ess > 0.9 * M
+    assert step.state.cloud.weights.ess > 0.9 * N_FRESH
 
 
 def test_evidence_from_an_uneven_cloud(rng):
@@ -372,7 +372,7 @@ def test_power(rng, right, wrong):
 
 
 def test_an_even_cloud_is_left_alone(rng):
-    problem = Problem(MODEL, rng, n=300, c=100, M=M)
+    problem = Problem(MODEL, rng, n=300, c=100, M=N_FRESH)
     state = State(Cloud.planted(problem.theta), problem.path.memory)
     step = refresh()(state, problem.path, Streams.spawned(rng))
     assert step.state is state and not step.crossed
