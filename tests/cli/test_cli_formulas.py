@@ -111,7 +111,7 @@ def test_what_is_too_large_and_encodings_that_there_are_not_are_lines(run, invok
         assert out.exit_code == 1 and "unknown encoding: nothere: give --encoding latin-1" in out.output
         for error in (MemoryError("74 GiB"), RecursionError("maximum recursion depth exceeded")):
 
-            def fails(*words, error=error):
+            def fails(*rows, error=error, **known):
                 raise error
 
             with monkeypatch.context() as patch:
