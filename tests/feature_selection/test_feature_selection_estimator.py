@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from mutants import broken
 from scipy.special import gammaln, logsumexp
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer
@@ -25,7 +26,7 @@ from sgevidence import (
     load,
     save,
 )
-from sgevidence.feature_selection import _fits, _regressions
+from sgevidence.feature_selection import _fits, _newton_of_many, _regressions
 from sgevidence.feature_selection._posterior import log_size_prior
 from sgevidence.feature_selection._regressions import AtMode
 from sgevidence.history import Rows
@@ -132,6 +133,15 @@ def test_the_unit_of_y_is_no_error_of_subsets_that_are_not_fitted(monkeypatch):
     assert not selector.warnings_
 
 
+def test_a_lost_unit_is_seen(monkeypatch):
+    function = _regressions.Regressions.laplace
+    monkeypatch.setattr(
+        _regressions.Regressions, "laplace", broken(function, "found[1] - self._log_units", "found[1]")
+    )
+    with pytest.raises(AssertionError):
+        test_the_unit_of_y_is_no_error_of_subsets_that_are_not_fitted(monkeypatch)
+
+
 @pytest.mark.parametrize(
     "function, right, wrong",
     [
@@ -140,8 +150,8 @@ def test_the_unit_of_y_is_no_error_of_subsets_that_are_not_fitted(monkeypatch):
         ("_arranged", "weights.log_sum + searched.log_evidence - before", "weights.log_sum + 0.2"),
     ],
 )
-def test_broken_weights_are_seen(monkeypatch, install_broken, function, right, wrong):
-    install_broken(_fits, function, right, wrong)
+def test_broken_weights_are_seen(monkeypatch, function, right, wrong):
+    monkeypatch.setattr(_fits, function, broken(getattr(_fits, function), right, wrong))
     with pytest.raises(AssertionError):
         test_subsets_that_are_not_fitted_are_corrected(monkeypatch)
         test_chains_find_what_is_enumerated(monkeypatch)
@@ -292,6 +302,20 @@ def test_flips_by_one_hessian_are_exact_where_the_posterior_is_gaussian():
             assert found[k] == pytest.approx(evidence(other) - evidence(inside), abs=1e-8)
 
 
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("np.sum(np.log(self.precision[at]), axis=1)", "0.0"),
+        ("0.5 * (... - np.linalg.slogdet(block)[1])", "0.5 * (... + np.linalg.slogdet(block)[1])"),
+        ("v[is_in] += self.theta[is_in]", "pass"),
+    ],
+)
+def test_broken_flips_are_seen(right, wrong, monkeypatch):
+    monkeypatch.setattr(AtMode, "flips", broken(AtMode.flips, right, wrong))
+    with pytest.raises(AssertionError):
+        test_flips_by_one_hessian_are_exact_where_the_posterior_is_gaussian()
+
+
 def test_flips_of_a_logistic_regression_lead_to_its_neighbours():
     X, y = cancer(10)
     subsets = subsets_of(BayesianGLM("bernoulli"), X, y, [[j] for j in range(1, 10)])
@@ -321,6 +345,20 @@ def test_many_newton_steps_together_lead_where_each_leads(kind, monkeypatch):
         mode, value = found.laplace(subset, None)
         assert value == pytest.approx(one[1], abs=1e-3)
         np.testing.assert_allclose(one[0], mode, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    "function, right, wrong",
+    [
+        ("derivatives_of_many", "0.5 * theta**2 @ precision", "0.0"),
+        ("derivatives_of_many", "g * inside", "g"),
+        ("_climbed", "f[done] + 0.5 * gain[done] + half_log_prior - ...", "f[done] + half_log_prior"),
+    ],
+)
+def test_broken_steps_of_many_are_seen(function, right, wrong, monkeypatch):
+    monkeypatch.setattr(_newton_of_many, function, broken(getattr(_newton_of_many, function), right, wrong))
+    with pytest.raises(AssertionError):
+        test_many_newton_steps_together_lead_where_each_leads("poisson", monkeypatch)
 
 
 def chains_agree(p, monkeypatch):

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from mutants import broken
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
@@ -14,6 +15,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import sgevidence.feature_selection._average as _average
 from sgevidence import (
     BayesianGLM,
     BayesianLinearRegression,
@@ -165,6 +167,17 @@ def test_predictions_are_averages_over_subsets(rows):
         second += row.probability * (variance + one**2)
     found = selector.predict(new, return_std=True)
     np.testing.assert_allclose(found, (mean, np.sqrt(second - mean**2)), atol=1e-6)
+
+
+def test_predictions_without_the_subsets_disagreement_are_seen(rows, monkeypatch):
+    wrong = broken(
+        _average.average,
+        "square += (deviation * weight[:, None]).T @ deviation",
+        "square += 0 * deviation.T @ deviation",
+    )
+    monkeypatch.setattr("sgevidence.feature_selection._posterior.average", wrong)
+    with pytest.raises(AssertionError):
+        test_predictions_are_averages_over_subsets(rows)
 
 
 def test_far_columns_predict_as_near_ones(rows):
