@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from sgevidence import BayesianLinearRegression, EvidenceMonitor
-from sgevidence.estimators import _transaction, all_or_nothing
+from sgevidence.estimators import all_or_nothing
 from sgevidence.monitoring import NormalSegment
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="nobody forks here")
@@ -90,19 +90,22 @@ def test_a_forked_child_takes_the_call_back_and_goes_on(make, rng):
 
     assert fork_inside(estimator, work) == (True, 20, 40)
     assert estimator.half_done_  # in the parent the call has gone through
-    assert child_of_a_fork(lambda: 5) == 5 and not _transaction._CALLS
+    assert child_of_a_fork(lambda: 5) == 5
 
 
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_thread_that_forks_inside_its_own_call_keeps_it(rng):
-    estimator = EvidenceMonitor(NormalSegment())
+    estimator, X = EvidenceMonitor(NormalSegment()), rng.normal(size=(20, 1))
 
-    def work():
-        lock = _transaction._lock_of(estimator)
-        return estimator.half_done_, lock.locked()
+    def waits(seconds):
+        """Whether another thread's call waits for the one inside."""
+        other = threading.Thread(target=estimator.partial_fit, args=(X,), daemon=True)
+        other.start()
+        other.join(seconds)
+        return other.is_alive()
 
     with all_or_nothing(estimator):
         estimator.half_done_ = True
-        assert child_of_a_fork(work) == (True, True)
-    assert not _transaction._lock_of(estimator).locked()
+        assert child_of_a_fork(lambda: (estimator.half_done_, waits(0.3))) == (True, True)
+    assert not waits(IN_TIME)

@@ -352,15 +352,15 @@ def test_identifiers_are_refused_before_they_cost(rng, form, K):
         BayesianCategoricalMixture(K).partial_fit(X)
 
 
-def test_what_many_levels_cost_is_said_before(rng, monkeypatch):
-    """Also of levels that are declared for later rows, which are no identifiers."""
-
-    def stop(*args):
+class Interrupted(SGAIS):
+    def update(self, *args):
         raise KeyboardInterrupt
 
+
+def test_what_many_levels_cost_is_said_before(rng):
+    """Also of levels that are declared for later rows, which are no identifiers."""
     X = rng.integers(0, 600, (400, 2))
-    model = BayesianCategoricalMixture(2, categories=[range(600)] * 2)
-    monkeypatch.setattr(SGAIS, "update", stop)
+    model = BayesianCategoricalMixture(2, categories=[range(600)] * 2, sampler=Interrupted())
     with pytest.warns(EvidenceWarning, match="2400 probabilities of levels take some 0.8 GB"):
         with pytest.raises(KeyboardInterrupt):
             model.fit(X)
