@@ -120,9 +120,13 @@ def marks_of(pair):
 def is_dear(estimator, check) -> bool:
     """Subsets of ten columns, or all classes, are fitted twice: other estimators have the check, too.
 
-    Mixtures of spheres differ from the other two in their components alone.
+    Mixtures of spheres differ from the other two in their components alone; averages of mixtures, from
+    those of regressions, in what has a check of its own.
     """
-    if getattr(estimator, "covariance_type", None) == "spherical":
+    averaged = getattr(estimator, "estimators", [(None, estimator)])[0][1]
+    if getattr(estimator, "covariance_type", None) == "spherical" or (
+        isinstance(averaged, BayesianGMM) and averaged is not estimator
+    ):
         return True
     dear = EvidenceFeatureSelector | BayesianSoftmaxRegression
     return isinstance(estimator, dear) and "sample_weight_equivalence" in repr(check)

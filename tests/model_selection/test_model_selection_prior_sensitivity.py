@@ -139,7 +139,9 @@ def test_hidden_states_are_fitted_again():
         reweight_prior(again, mean_scale=2.0)
 
 
-@pytest.mark.parametrize("formula", ["y ~ x + kind", "y ~ x + (1 | kind)"])
+@pytest.mark.parametrize(
+    "formula", ["y ~ x + kind", pytest.param("y ~ x + (1 | kind)", marks=pytest.mark.slow)]
+)
 def test_factors_and_groups_are_fitted_again(formula):
     rng = np.random.default_rng(2)
     X = pd.DataFrame({"x": rng.standard_normal(60), "kind": np.tile(["a", "b", "c"], 20)})

@@ -51,7 +51,7 @@ CASES = {
 }
 
 
-SLOW = {"one row, eight components", "eight components", "six components"}
+SLOW = {"one row, eight components", "eight components", "six components", "five components"}
 EACH = [pytest.param(case, marks=[pytest.mark.slow] * (case in SLOW)) for case in CASES]
 
 

@@ -67,7 +67,7 @@ def test_tempered_rows(rng):
     assert abs(error) < 4.5 * np.hypot(std, found.log_evidence_std[-1])
 
 
-@pytest.mark.parametrize("K, n, heavy", [(2, 8, 1e6), (3, 6, 1e5)])
+@pytest.mark.parametrize("K, n, heavy", [(2, 8, 1e6), pytest.param(3, 6, 1e5, marks=pytest.mark.slow)])
 def test_one_heavy_row(K, n, heavy, rng):
     """Too heavy for a copy each time it counts: its lumps go where all of it would."""
     X, weight = rng.standard_normal((n, 2)), np.r_[heavy, np.ones(n - 1)]
