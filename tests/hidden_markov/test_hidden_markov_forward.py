@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from mutants import broken
 
 from sgevidence.hidden_markov import _forward, filtered, sample_states
 from sgevidence.hidden_markov._forward import Dynamics, most_probable_path, smoothed
@@ -29,7 +30,7 @@ def by_sequences(log_e, log_A, log_initial, m):
     return z, log_p
 
 
-def test_filter_smoother_and_path(rng):
+def check_passes(rng):
     log_e, log_A, log_initial = problem(rng)
     chain = Dynamics.of(log_A, log_initial)
     alpha, log_p = filtered(log_e, chain, STARTS)
@@ -45,6 +46,10 @@ def test_filter_smoother_and_path(rng):
         path, value = most_probable_path(log_e[:, :, m], log_A[:, m], log_initial[:, m], STARTS)
         assert path.tolist() == z[np.argmax(each)].tolist()
         assert value == pytest.approx(each.max())
+
+
+def test_filter_smoother_and_path(rng):
+    check_passes(rng)
 
 
 def test_a_filter_continues_where_rows_were_cut(rng):
@@ -83,8 +88,15 @@ def test_draws_of_states(rng):
         ("below_end[:, :-1] <= edge[:, None]", "below_end[:, 1:] <= edge[:, None]"),
     ],
 )
-def test_wrong_draws_are_seen(right, wrong, rng, install_broken):
-    install_broken(_forward, "_states_before", right, wrong)
+def test_wrong_draws_are_seen(right, wrong, rng, monkeypatch):
+    monkeypatch.setattr(_forward, "_states_before", broken(_forward._states_before, right, wrong))
     with pytest.raises(AssertionError):
         for _ in range(4):
             check_draws(rng)
+
+
+def test_a_filter_that_does_not_start_anew_is_seen(rng, monkeypatch):
+    wrong = broken(filtered, "starts.tolist()", "[True] + [False] * (len(starts) - 1)")
+    monkeypatch.setitem(globals(), "filtered", wrong)
+    with pytest.raises(AssertionError):
+        check_passes(rng)
