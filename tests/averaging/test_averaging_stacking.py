@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 from scipy.stats import kstest
 
 from sgevidence import EvidenceModelAverager
-from sgevidence.averaging import _stacking
 from sgevidence.averaging._stacking import RowScores, stacking_weights
 
 
@@ -86,9 +85,9 @@ def test_the_score_is_that_of_the_mixture_with_the_weights_before_each_chunk(siz
     np.testing.assert_allclose(path["weights"][-1], weights, atol=1e-5)
 
 
-def test_the_interval_covers_the_best_weight(rng, monkeypatch):
+@pytest.mark.slow
+def test_the_interval_covers_the_best_weight(rng):
     """That of infinitely many rows lies within in about nine of ten samples of 120."""
-    monkeypatch.setattr(_stacking, "N_BOOTSTRAP", 50)
     models = [("bold", Coin(0.9)), ("shy", Coin(0.2))]
     inside = []
     for _ in range(12):
@@ -99,15 +98,14 @@ def test_the_interval_covers_the_best_weight(rng, monkeypatch):
     assert 0.9 - 4 * np.sqrt(0.09 / 12) < np.mean(inside)
 
 
-def test_the_kept_rows_are_a_uniform_sample_of_bounded_size(monkeypatch):
-    monkeypatch.setattr(_stacking, "SCORED_ROWS", 500)
+def test_the_kept_rows_are_a_uniform_sample_of_bounded_size():
     rows = None
-    for start in range(0, 20_000, 250):
-        place = np.arange(start, start + 250.0)
-        new = RowScores.of(np.column_stack([place, -place]), np.ones(250), start)
+    for start in range(0, 40_000, 1000):
+        place = np.arange(start, start + 1000.0)
+        new = RowScores.of(np.column_stack([place, -place]), np.ones(1000), start)
         rows = new if rows is None else rows.join(new)
-        assert len(rows.key) <= 500
-    assert kstest(rows.log_p[:, 0] / 20_000, "uniform").pvalue > 1e-3
+        assert len(rows.key) <= 4096
+    assert kstest(rows.log_p[:, 0] / 40_000, "uniform").pvalue > 1e-3
 
 
 def test_a_sample_is_enough(rng):

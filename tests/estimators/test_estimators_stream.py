@@ -141,15 +141,16 @@ def test_none_is_sgais():
 # -- threads ------------------------------------------------------------------------------------------
 
 
-def two_threads(est, monkeypatch):
-    """Both ask at once; the sampler is slow enough for them to meet."""
-    update = SGAIS.update
+class Slow(SGAIS):
+    """Slow enough for two calls to meet."""
 
-    def slow(self, *args):
+    def update(self, *args):
         time.sleep(0.05)
-        return update(self, *args)
+        return super().update(*args)
 
-    monkeypatch.setattr(SGAIS, "update", slow)
+
+def two_threads(est):
+    """Several threads ask at once."""
     chunks = [part("linear", start, start + 10) for start in (0, 10, 20, 30)]
     calls = [threading.Thread(target=est.partial_fit, args=chunk) for chunk in chunks]
     for call in calls:
@@ -160,16 +161,16 @@ def two_threads(est, monkeypatch):
 
 
 @pytest.mark.parametrize("fitted", [False, True])
-def test_threads_wait_for_each_other(fitted, monkeypatch):
-    est = estimator("linear")
+def test_threads_wait_for_each_other(fitted):
+    est = estimator("linear", sampler=Slow())
     if fitted:
         est.fit(*part("linear", 40, 90))
     rows = 90 if fitted else 40
-    two_threads(est, monkeypatch)
+    two_threads(est)
     assert est.n_samples_seen_ == est.evidence_path_["n_samples"][-1] == rows
 
 
 def test_without_a_lock_rows_are_lost(monkeypatch):
     monkeypatch.setattr(_transaction, "_lock_of", lambda estimator: nullcontext())
-    est = two_threads(estimator("linear").fit(*part("linear", 40, 90)), monkeypatch)
+    est = two_threads(estimator("linear", sampler=Slow()).fit(*part("linear", 40, 90)))
     assert est.n_samples_seen_ == 90 > est.evidence_path_["n_samples"][-1]
