@@ -33,7 +33,7 @@ def litters():
     "family, y, terms",
     [
         ("poisson", "alive", [Group("site")]),
-        ("bernoulli", "ill", [Group("site", by="x"), Group("pen")]),
+        pytest.param("bernoulli", "ill", [Group("site", by="x"), Group("pen")], marks=pytest.mark.slow),
         pytest.param("negative_binomial", "alive", [Group("site")], marks=pytest.mark.slow),
     ],
 )

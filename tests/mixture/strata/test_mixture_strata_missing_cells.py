@@ -154,6 +154,7 @@ def test_units_and_streams_of_one_component(kind):
     assert path["log_evidence"][-1] == pytest.approx(model.log_evidence_, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_groups_of_rows_with_gaps(tmp_path):
     X = flowers()
     model = BayesianGMM(3, random_state=0).fit(X)

@@ -226,7 +226,10 @@ def far_apart(rng, n, p, K):
     return Rows.of(X), log_Z + allocations + special.gammaln(K + 1)
 
 
-@pytest.mark.parametrize("n, p, K", [(900, 60, 3), pytest.param(4000, 20, 5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "n, p, K",
+    [(400, 30, 3), *(pytest.param(*p, marks=pytest.mark.slow) for p in ((900, 60, 3), (4000, 20, 5)))],
+)
 def test_wide_rows_of_groups_far_apart(rng, n, p, K):
     """Hundreds of parameters, for which annealing takes minutes (30 columns, K = 6: six)."""
     rows, expected = far_apart(rng, n, p, K)
