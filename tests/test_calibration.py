@@ -138,6 +138,7 @@ def test_sums_over_allocations_agree(rng, K, n, d):
     assert abs(logsumexp(log_w) - np.log(len(w)) - exact) < 4.5 * error
 
 
+@pytest.mark.slow
 def test_chains_from_the_truth(rng, monkeypatch):
     """One component in closed form, and with one to spare by all allocations."""
     import calibration_wide as wide

@@ -119,6 +119,7 @@ def test_a_column_that_moves_transitions_is_found_in_any_unit():
     assert fitted(X, K=1).log_evidence_ == pytest.approx(fitted(X[["y"]], None, K=1).log_evidence_)
 
 
+@pytest.mark.slow
 def test_a_stream_is_the_whole():
     X, _ = frame()
     whole = fitted(X)

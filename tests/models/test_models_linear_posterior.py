@@ -355,7 +355,7 @@ def check_plane(X, y, rng):
     return found[0]
 
 
-@pytest.mark.parametrize("name", ["whole", "rounded", "rows twice"])
+@pytest.mark.parametrize("name", ["whole", "rounded", pytest.param("rows twice", marks=pytest.mark.slow)])
 def test_rows_on_a_plane_have_the_digits_of_numbers(rng, name):
     """Residuals of rounding told of a noise of rounding, by which the log evidence was nats off a row."""
     X, y = on_a_plane(rng)[name]

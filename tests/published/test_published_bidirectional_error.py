@@ -205,7 +205,8 @@ def test_all_estimators(model, settings):
     assert not hasattr(model, "log_evidence_")
 
 
-@pytest.mark.parametrize("of", [BayesianLinearRegression, pytest.param(BayesianGMM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("of", [BayesianLinearRegression, BayesianGMM])
 def test_units_of_a_fitted_estimator(of):
     rng = np.random.default_rng(5)
     X, y = 1e4 + 30 * rng.standard_normal((40, 2)), 1e-3 * rng.standard_normal(40)

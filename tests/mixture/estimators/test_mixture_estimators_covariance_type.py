@@ -282,7 +282,7 @@ def test_beyond_the_reservoir_the_reason_is_said(two_groups):
         model.component_evidence_  # noqa: B018
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("standardize", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_diagonal_components_know_every_number_when_asked(rng, standardize):
     """Beside fits of each number of components, in a stream and in other units."""
     X = rng.standard_normal((30, 2)) + 3.0 * rng.integers(0, 2, (30, 1))
