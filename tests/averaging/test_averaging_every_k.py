@@ -4,6 +4,7 @@ import joblib
 import numpy as np
 import pytest
 from enumeration import enumerated
+from mutants import broken
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -16,6 +17,7 @@ from sgevidence import (
     compare,
 )
 from sgevidence.history import Rows
+from sgevidence.mixture.estimators import _every_k
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.mixture.strata import MixtureEvidence, _answer
 from sgevidence.model_selection import probability_interval
@@ -120,6 +122,12 @@ def test_errors_are_shared(monkeypatch):
     assert np.array_equal(listed["difference_std"], table["difference_std"])
 
 
+def test_without_the_covariance_intervals_are_too_wide(monkeypatch):
+    monkeypatch.setattr(_every_k, "_shared", broken(_every_k._shared, "larger.covariance[K - 1, -1]", "0.0"))
+    with pytest.raises(AssertionError):
+        test_errors_are_shared(monkeypatch)
+
+
 def test_same_seed_same_digits_whatever_the_number_of_jobs():
     with joblib.parallel_config(backend="threading"):  # the models' own fits are tested in processes
         one, two, other = (
@@ -150,10 +158,10 @@ def test_a_stream_continues_after_a_fit():
     assert averager.estimators_[2].component_evidence_["log_evidence"].shape == (3,)
 
 
-def test_what_strata_cannot_afford_is_fitted_as_usual(walks, walk_numbers):
+def test_what_strata_cannot_afford_is_fitted_as_usual(walks, monkeypatch):
     X = few_rows()
     average([2, 3], FEW).fit(X, sample_weight=np.full(6, 0.5))
-    walk_numbers(6 * 3 * 5)
+    monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", 6 * 3 * 5)
     averager = average([2, 3, 4], FEW).fit(X)
     assert averager.log_evidences_[1] == pytest.approx(
         enumerated(averager.estimators_[1]._model, Rows.of(X)), abs=1e-8

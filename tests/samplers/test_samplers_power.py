@@ -1,6 +1,7 @@
 """The accuracy checks must be able to fail: samplers with one mistake each, and every one is caught."""
 
 import pytest
+from mutants import broken
 from test_samplers_sgais import LINEAR, check_against, rows_of, sgais
 
 from sgevidence.history import Reservoir
@@ -21,6 +22,10 @@ PLAIN_BATCHES = dict(
     escort=None,
     chunk_size=300,
 )
+
+
+def mutate(monkeypatch, owner, name, right, wrong):
+    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
 
 
 #: name: settings that the mistake concerns, object, attribute, right, wrong
@@ -110,8 +115,8 @@ def test_unbroken(rng, settings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings, owner, name, right, wrong", MUTANTS.values(), ids=MUTANTS)
-def test_broken_sampler_is_caught(rng, install_broken, settings, owner, name, right, wrong):
-    install_broken(owner, name, right, wrong)
+def test_broken_sampler_is_caught(rng, monkeypatch, settings, owner, name, right, wrong):
+    mutate(monkeypatch, owner, name, right, wrong)
     with pytest.raises((AssertionError, RuntimeError), match=r"off by|standard error|annealing did not"):
         check(settings, rng)
 
@@ -134,20 +139,18 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("where, right, wrong", REFUSED.values(), ids=REFUSED)
-def test_broken_escort_is_refused_or_caught(rng, install_broken, where, right, wrong):
+def test_broken_escort_is_refused_or_caught(rng, monkeypatch, where, right, wrong):
     """Uneven weights give a mistake away: the sampler falls back on annealing, or the answer is off."""
-    install_broken(MapEscort, where, right, wrong)
+    mutate(monkeypatch, MapEscort, where, right, wrong)
     with pytest.raises(AssertionError, match=r"off by|standard error|escorts"):
         check(dict(), rng)
 
 
 @pytest.mark.parametrize("where, right, wrong", REFUSED.values(), ids=REFUSED)
-def test_broken_escort_is_caught_where_it_is_not_refused(
-    rng, monkeypatch, install_broken, where, right, wrong
-):
+def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, where, right, wrong):
     refusal = "weights.ess < max(least, plain)", "False"
-    install_broken(MapEscort, where, right, wrong)
-    install_broken(MapEscort, "step_along", *refusal)
+    mutate(monkeypatch, MapEscort, where, right, wrong)
+    mutate(monkeypatch, MapEscort, "step_along", *refusal)
     monkeypatch.setattr(MapCheck, "is_too_much", lambda *_: False)
     with pytest.raises(AssertionError, match=r"off by|standard error"):
         check(dict(), rng)
@@ -176,7 +179,7 @@ def test_moves_guided_by_a_sample_follow_all_rows(monkeypatch, rng):
     check_guided(monkeypatch, rng)
 
 
-def test_a_guide_without_its_anchor_is_dropped(monkeypatch, install_broken, rng):
+def test_a_guide_without_its_anchor_is_dropped(monkeypatch, rng):
     """The guide is then useless: few proposals pass, and the moves go back to all rows."""
-    install_broken(_target, "sampled", "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)", "None")
+    mutate(monkeypatch, _target, "sampled", "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)", "None")
     check_guided(monkeypatch, rng)

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_de
 from sgevidence import BayesianGMM
 from sgevidence.mixture.components import Categorical, DiagonalGaussian, FullGaussian, SphericalGaussian
 from sgevidence.mixture.strata import (
+    Strata,
     _evidence,
     _occupied,
     mixture_evidence,
@@ -93,6 +94,13 @@ def test_fewer_components_are_answered_as_if_the_walk_had_ended_there():
     assert np.array_equal(one.components.means, other.components.means)
 
 
+def test_the_largest_share_of_strata_for_fewer_components_is_seen(monkeypatch):
+    wrong = broken(Strata.posterior, "in_use[m - 1, :m]", "in_use[-1, :m] / in_use[-1, :m].sum()")
+    monkeypatch.setattr(Strata, "posterior", wrong)
+    with pytest.raises(AssertionError):
+        test_fewer_components_are_answered_as_if_the_walk_had_ended_there()
+
+
 def chi_square_of_allocations(seed, M=4000):
     """χ² of allocations with all of four components in use, of five rows, and its degrees of freedom."""
     rng, k, n = np.random.default_rng(seed), 4, 5
@@ -137,9 +145,9 @@ def test_allocations_that_are_accepted_too_often_or_not_at_all_are_seen(right, w
             test_allocations_with_all_components_in_use_are_drawn_exactly(seed)
 
 
-@pytest.mark.usefixtures("never_summed")
 @pytest.mark.parametrize("family, X, a", FAMILIES, ids=lambda one: type(one).__name__)
-def test_every_stratum_is_the_sum_over_its_allocations(family, X, a):
+def test_every_stratum_is_the_sum_over_its_allocations(family, X, a, monkeypatch):
+    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
     exact = strata_by_enumeration(family, X, a, K)
     found = mixture_evidence(family, X, K, a, np.random.default_rng(0), n_draws=10)
     std = np.hypot(found.log_strata_std, 0.003)
@@ -152,9 +160,9 @@ def test_every_stratum_is_the_sum_over_its_allocations(family, X, a):
     assert np.allclose(found.in_use[-1], shares / shares.sum(), atol=0.02)
 
 
-@pytest.mark.usefixtures("never_summed")
 def test_without_the_probability_that_all_are_in_use_strata_are_too_large(monkeypatch):
     family, X, a = FAMILIES[0]
+    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
     without = lambda self, c: _occupied.log_likelihood_in_use(c, self.F)[0]  # noqa: E731
     monkeypatch.setattr(Problem, "log_target", without)
     found = mixture_evidence(family, X[:5], 4, a, np.random.default_rng(0), n_draws=10)
