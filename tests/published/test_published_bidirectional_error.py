@@ -19,7 +19,6 @@ from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates
 from sgevidence.models import FarColumns, LinearModel, SoftmaxModel, near
 from sgevidence.published import SIR, _bidirectional_error, bidirectional_error
-from sgevidence.published import _bidirectional_error as _error
 from sgevidence.samplers import AIS, Exact
 from sgevidence.targets import Likelihood, Target
 
@@ -232,10 +231,12 @@ def test_a_model_is_made_for_the_inputs_it_gets():
     near_zero = np.random.default_rng().standard_normal((30, 2))
     far = near_zero + np.array([0.0, 1e9])
     wrong = broken(
-        _error._blank, "blank._make_model(inputs, None)", "blank._make_model(0 * inputs + 3e116, None)"
+        _bidirectional_error._blank,
+        "blank._make_model(inputs, None)",
+        "blank._make_model(0 * inputs + 3e116, None)",
     )
-    check_model(_error._blank, near_zero, plain)
-    check_model(_error._blank, far, near(plain, far))
+    check_model(_bidirectional_error._blank, near_zero, plain)
+    check_model(_bidirectional_error._blank, far, near(plain, far))
     assert isinstance(near(plain, far), FarColumns)
     for inputs, expected in ((near_zero, plain), (far, near(plain, far))):
         with pytest.raises(AssertionError):
