@@ -120,8 +120,8 @@ def marks_of(pair):
 def is_dear(estimator, check) -> bool:
     """Subsets of ten columns, or all classes, are fitted twice: other estimators have the check, too.
 
-    Mixtures of other covariances differ from the default in their components alone; averages of mixtures, from
-    those of regressions, in what has a check of its own.
+    Mixtures of other covariances differ from the default in their components alone, and averages of mixtures
+    from those of regressions in what has a check of its own.
     """
     averaged = getattr(estimator, "estimators", [(None, estimator)])[0][1]
     if getattr(estimator, "covariance_type", None) in ("full", "spherical") or (
