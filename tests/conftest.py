@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from mutants import broken
 from threadpoolctl import threadpool_limits
 
 # workers share the cores: with two threads each a run takes twice as long
@@ -21,7 +22,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 
 #: A test of a test breaks the package, or waits for a check to fail.
-TESTS_A_TEST = re.compile(r"\bbroken\(|\braises\(\(?AssertionError")
+TESTS_A_TEST = re.compile(r"\b(install_)?broken\(|\braises\(\(?AssertionError")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
@@ -35,13 +36,14 @@ def pytest_collection_modifyitems(items):
 @cache
 def tests_a_test(function) -> bool:
     code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None or {"broken", "raises"}.isdisjoint(names_of(code)):  # sources are slow to find
+    if code is None or {"broken", "install_broken", "raises"}.isdisjoint(names_of(code)):  # sources are slow
         return False
     return bool(TESTS_A_TEST.search(inspect.getsource(function)))
 
 
 def names_of(code):
     yield from code.co_names
+    yield from {"install_broken"} & {*code.co_varnames}  # a fixture is a variable of the test
     for inner in filter(inspect.iscode, code.co_consts):
         yield from names_of(inner)
 
@@ -67,6 +69,39 @@ def no_figure_stays_open():
 def seed() -> int:
     """For what takes seeds instead of a generator."""
     return SEED
+
+
+@pytest.fixture
+def install_broken(monkeypatch):
+    """Breaks a function of an owner for this test: ``install_broken(owner, name, right, wrong)``."""
+
+    def install(owner, name, right, wrong):
+        monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
+
+    return install
+
+
+@pytest.fixture
+def rows_of_call(monkeypatch):
+    """``rows_of_call(n)``: files come in batches of n rows."""
+    return lambda n: monkeypatch.setattr("sgevidence.rows._sources.ROWS_OF_CALL", n)
+
+
+@pytest.fixture
+def walk_numbers(monkeypatch):
+    """``walk_numbers(n)``: strata are walked where rows × components × numbers of a row are at most n."""
+    return lambda n: monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", n)
+
+
+@pytest.fixture
+def run_script(monkeypatch):
+    """``run_script(main, *arguments)``: a script's function with these at its command line."""
+
+    def run(main, *arguments):
+        monkeypatch.setattr(sys, "argv", ["script.py", *map(str, arguments)])
+        return main()
+
+    return run
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import numpy as np
 from autograd import numpy as anp
 
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.models._noise_prior import inverse_gamma_log_density
 
 
 def plain_log_prior(model, theta):
@@ -16,6 +15,7 @@ def plain_log_prior(model, theta):
     z, mu, s = model._split(theta)
     a, tau = model.weight_concentration, model.mean_scale
     log_p_z = a * z - anp.exp(z) - lgamma(a)
-    log_p_s = inverse_gamma_log_density(s, *model.variance_prior)
+    shape, rate = model.variance_prior  # of 1/σ², with the Jacobian of s = log σ²
+    log_p_s = shape * np.log(rate) - lgamma(shape) - shape * s - rate * anp.exp(-s)
     log_p_mu = -0.5 * (mu**2 * anp.exp(-s) / tau**2 + s + np.log(2 * np.pi * tau**2))
     return anp.sum(log_p_z, axis=1) + anp.sum(log_p_s + log_p_mu, axis=(1, 2))

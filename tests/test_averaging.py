@@ -19,7 +19,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sgevidence import SGAIS, EvidenceModelAverager, FullData, evidence_scorer
-from sgevidence.averaging import _learning
 from sgevidence.model_selection import last_step
 from sgevidence.models import Model
 
@@ -66,7 +65,7 @@ def same_average(one, other):
 # -- weights ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prior", [None, [3.0, 1.0], {"b": 1, "a": 3}])
+@pytest.mark.parametrize("prior", [None, pytest.param([3.0, 1.0], marks=pytest.mark.slow), {"b": 1, "a": 3}])
 @EVERY_KIND
 def test_weights_are_prior_times_evidence(kind, prior):
     avg = averager(kind, model_prior=prior).fit(*data(kind))
@@ -243,15 +242,6 @@ def test_equal_parameters_and_another_prior_are_no_such_change():
     other = averager("linear").partial_fit(*part("linear", 0, 30)).partial_fit(*part("linear", 30, 60))
     odds = np.divide(*avg.partial_fit(*part("linear", 30, 60)).weights_)
     assert odds == pytest.approx(np.divide(*other.weights_) / 3)
-
-
-def test_the_path_of_a_long_stream_is_thinned(monkeypatch):
-    monkeypatch.setattr(_learning, "MAX_WEIGHT_PATH", 4)
-    avg = averager("linear").partial_fit(*part("linear", 0, 10))
-    for row in range(10, 15):
-        avg.partial_fit(*part("linear", row, row + 1))
-    assert avg.weights_path_["n_samples"].tolist() == [10, 12, 14, 15]
-    assert avg.weights_path_["weights"].shape == (4, 2)
 
 
 @EVERY_KIND

@@ -138,6 +138,7 @@ def test_sums_over_allocations_agree(rng, K, n, d):
     assert abs(logsumexp(log_w) - np.log(len(w)) - exact) < 4.5 * error
 
 
+@pytest.mark.slow
 def test_chains_from_the_truth(rng, monkeypatch):
     """One component in closed form, and with one to spare by all allocations."""
     import calibration_wide as wide
@@ -311,38 +312,31 @@ def test_warnings_are_right_where_the_answer_is_off():
     assert (uncertain.message, uncertain.fits) == ("uncertain by … nats", 3)
 
 
-def run_suite(monkeypatch, suite, *arguments):
-    monkeypatch.setattr(sys, "argv", ["calibration.py", *map(str, arguments)])
-    suite["main"]()
-
-
-def test_a_run_goes_on_where_it_stopped(suite, tmp_path, monkeypatch, capsys):
+def test_a_run_goes_on_where_it_stopped(suite, tmp_path, run_script, capsys):
     file, cells = tmp_path / "runs.jsonl", ["linear, d=1, n=5", "mixture K=2, d=1, n=8, few rows"]
-    run_suite(monkeypatch, suite, "--output", file, "--seeds", 2, "--cells", *cells)
+    run_script(suite["main"], "--output", file, "--seeds", 2, "--cells", *cells)
     first = file.read_text().splitlines()
     assert [json.loads(s)["seed"] for s in first] == [1, 2, 1, 2]
     file.write_text("\n".join(first[:1] + first[2:]) + "\n")  # one fit is lost
-    run_suite(monkeypatch, suite, "--output", file, "--seeds", 2, "--cells", *cells)
+    run_script(suite["main"], "--output", file, "--seeds", 2, "--cells", *cells)
     again = file.read_text().splitlines()
     assert again[:3] == first[:1] + first[2:] and len(again) == 4
     timing = ("seconds", "reference_seconds", "date")
     lost, found = ({k: v for k, v in json.loads(s).items() if k not in timing} for s in (first[1], again[3]))
     assert lost == found  # a seed is a seed
-    run_suite(
-        monkeypatch, suite, "--output", file, "--seeds", 3, "--cells", *cells, "--max-seconds-cell", 1e-9
-    )
+    run_script(suite["main"], "--output", file, "--seeds", 3, "--cells", *cells, "--max-seconds-cell", 1e-9)
     assert len(file.read_text().splitlines()) == 4  # the time is used up
     capsys.readouterr()
 
 
 @pytest.mark.slow
-def test_cells_beyond_the_bars_are_looked_at_again(suite, tmp_path, monkeypatch, capsys):
+def test_cells_beyond_the_bars_are_looked_at_again(suite, tmp_path, run_script, capsys):
     file, cells = tmp_path / "runs.jsonl", ["linear, d=1, n=5", "mixture K=1, d=1, n=5"]
     shifted = [lines(np.linspace(-1, 1, 31) + shift, cell)[1:] for cell, shift in zip(cells, (1.0, 0.0))]
     file.write_text("\n".join(json.dumps(r) for r in [*shifted[0], *shifted[1]]) + "\n")
-    run_suite(monkeypatch, suite, "--output", file, "--seeds", 30, "--cells", *cells)
+    run_script(suite["main"], "--output", file, "--seeds", 30, "--cells", *cells)
     assert len(file.read_text().splitlines()) == 60  # as many as were asked for
-    run_suite(monkeypatch, suite, "--output", file, "--cells", *cells)
+    run_script(suite["main"], "--output", file, "--cells", *cells)
     more = [json.loads(s) for s in file.read_text().splitlines()[60:]]
     assert [(r["cell"], r["seed"]) for r in more] == [(cells[0], seed) for seed in range(31, 301)]
     capsys.readouterr()
@@ -371,13 +365,13 @@ def test_what_is_refused_or_takes_too_long_has_a_line(rng):
         assert verdict([record]) == "refused"
 
 
-def test_page_and_picture(suite, tmp_path, monkeypatch, capsys, rng):
+def test_page_and_picture(suite, tmp_path, run_script, capsys, rng):
     good, bad, weak = "linear, d=1, n=5", "linear, d=5, n=20", "Poisson, d=1, n=5"
     records = lines(quantiles(20, rng), good) + lines(2.5 * quantiles(20, rng), bad)
     records += lines([9.0, 7.0], weak, warnings=["uncertain by 1.5 nats: more"])
     file, page = tmp_path / "runs.jsonl", tmp_path / "trust.md"
     file.write_text("".join(json.dumps(r) + "\n" for r in records))
-    run_suite(monkeypatch, suite, "--output", file, "--page", page)
+    run_script(suite["main"], "--output", file, "--page", page)
     text = page.read_text()
     with page.with_name("calibration.csv").open(encoding="utf-8") as file:
         verdicts = {(row["model"], row["d"]): row["verdict"] for row in csv.DictReader(file)}

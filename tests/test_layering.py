@@ -5,6 +5,7 @@ What a folder offers to others stands in its ``__init__``: its underscore module
 
 import ast
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -28,8 +29,13 @@ LAYERS["__main__"] = TOP + 2
 STRANGERS = {frozenset({"models", "kernels"})}
 
 
-def imports(source: str, module: str):
+@cache
+def imports(source: str, module: str) -> tuple:
     """(line, absolute dotted name) of everything that ``module``, a dotted name, imports anywhere."""
+    return tuple(found_in(source, module))
+
+
+def found_in(source, module):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)

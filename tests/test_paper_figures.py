@@ -2,8 +2,8 @@
 
 import csv
 import runpy
-import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,12 +26,12 @@ QUICK = ("2_1", "3_1", "5_1", "5_9")
 @pytest.mark.parametrize(
     "name", [pytest.param(f"figure_{n}", marks=[] if n in QUICK else [pytest.mark.slow]) for n in NUMBERS]
 )
-def test_script_writes_figure_and_table(name, tmp_path, monkeypatch, capsys):
+def test_script_writes_figure_and_table(name, tmp_path, monkeypatch, run_script, capsys):
     monkeypatch.syspath_prepend(str(FOLDER))
-    monkeypatch.setattr(sys, "argv", [name, "--out", str(tmp_path), *SMALL])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)  # tiny runs are poor ones
-        runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+        script = partial(runpy.run_path, str(FOLDER / f"{name}.py"), run_name="__main__")
+        run_script(script, "--out", tmp_path, *SMALL)
     assert (tmp_path / f"{name}.png").stat().st_size > 10_000
     with open(tmp_path / f"{name}.csv", newline="") as file:
         header, *body = csv.reader(file)
@@ -40,14 +40,14 @@ def test_script_writes_figure_and_table(name, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_truths_write_one_table(tmp_path, monkeypatch, capsys):
+def test_truths_write_one_table(tmp_path, monkeypatch, run_script, capsys):
     monkeypatch.syspath_prepend(str(FOLDER))
     out = tmp_path / "truths.csv"
     settings = ["--figures", "5.6", "5.9", "--truths", "prior:1", "overlap:1"]
-    monkeypatch.setattr(sys, "argv", ["truths", *settings, "-n", "20", "--out", str(out)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
-        runpy.run_path(str(FOLDER / "truths.py"), run_name="__main__")
+        script = partial(runpy.run_path, str(FOLDER / "truths.py"), run_name="__main__")
+        run_script(script, *settings, "-n", 20, "--out", out)
     with open(out, newline="") as file:
         lines = list(csv.DictReader(file))
     found = {(line["figure"], line["truth"]) for line in lines}

@@ -31,10 +31,9 @@ def write(path, rng, name="linear-200", seeds=10, seconds=1.0, error=0.1, std=0.
     return path
 
 
-def verdict(monkeypatch, capsys, *arguments):
+def verdict(run_script, capsys, *arguments):
     """Exit code and what was printed."""
-    monkeypatch.setattr(sys, "argv", ["compare_runs.py", *map(str, arguments)])
-    return COMPARE["main"](), capsys.readouterr().out
+    return run_script(COMPARE["main"], *arguments), capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -51,37 +50,37 @@ def verdict(monkeypatch, capsys, *arguments):
         ({"name": "linear-1e3"}, "missing"),
     ],
 )
-def test_regressions_are_seen(rng, tmp_path, monkeypatch, capsys, changes, word):
+def test_regressions_are_seen(rng, tmp_path, run_script, capsys, changes, word):
     old, new = write(tmp_path / "old", rng), write(tmp_path / "new", rng, **changes)
     if word == "missing":  # beside a case that both have
         new.write_text(new.read_text() + write(tmp_path / "both", rng, name="softmax-200").read_text())
         old.write_text(old.read_text() + (tmp_path / "both").read_text())
-    code, out = verdict(monkeypatch, capsys, old, new)
+    code, out = verdict(run_script, capsys, old, new)
     line = next(s for s in out.splitlines() if s.startswith("| linear-200"))
     assert line.split("|")[-2].strip() == word
     assert code == (word != "ok")
 
 
-def test_tolerances_can_be_changed(rng, tmp_path, monkeypatch, capsys):
+def test_tolerances_can_be_changed(rng, tmp_path, run_script, capsys):
     old, new = write(tmp_path / "old", rng), write(tmp_path / "new", rng, seconds=1.5)
-    assert verdict(monkeypatch, capsys, old, new, "--slower", 2)[0] == 0
-    assert verdict(monkeypatch, capsys, old, new, "--cases", "softmax-*")[0] == 2  # nothing to compare
+    assert verdict(run_script, capsys, old, new, "--slower", 2)[0] == 0
+    assert verdict(run_script, capsys, old, new, "--cases", "softmax-*")[0] == 2  # nothing to compare
 
 
-def test_one_slow_seed_is_not_a_regression(rng, tmp_path, monkeypatch, capsys):
+def test_one_slow_seed_is_not_a_regression(rng, tmp_path, run_script, capsys):
     """A spell of other work: the mean ratio is 1.26, but its standard error is as large."""
     old, new = write(tmp_path / "old", rng), write(tmp_path / "new", rng)
     records = [json.loads(s) for s in new.read_text().splitlines()]
     records[3]["process_seconds"] *= 10
     new.write_text("\n".join(map(json.dumps, records)))
-    assert verdict(monkeypatch, capsys, old, new)[0] == 0
+    assert verdict(run_script, capsys, old, new)[0] == 0
 
 
-def test_the_last_run_of_a_seed_counts(rng, tmp_path, monkeypatch, capsys):
+def test_the_last_run_of_a_seed_counts(rng, tmp_path, run_script, capsys):
     old, new = write(tmp_path / "old", rng), write(tmp_path / "new", rng, seconds=3.0)
-    assert verdict(monkeypatch, capsys, old, new)[0] == 1
+    assert verdict(run_script, capsys, old, new)[0] == 1
     new.write_text(new.read_text() + write(tmp_path / "again", rng).read_text())
-    assert verdict(monkeypatch, capsys, old, new)[0] == 0
+    assert verdict(run_script, capsys, old, new)[0] == 0
 
 
 @pytest.mark.slow

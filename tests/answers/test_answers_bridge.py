@@ -6,7 +6,7 @@ from mutants import broken
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from sgevidence.answers import _bridge, bridge, importance
+from sgevidence.answers import bridge, importance
 
 MASS = 7.0
 
@@ -52,7 +52,7 @@ def test_error_bars_are_true(rng, width, rho):
     ],
 )
 def test_power(rng, monkeypatch, right, wrong):
-    monkeypatch.setitem(globals(), "bridge", broken(_bridge.bridge, right, wrong))
+    monkeypatch.setitem(globals(), "bridge", broken(bridge, right, wrong))
     with pytest.raises(AssertionError):
         check(rng, width=0.5)
         check(rng, width=1.5, rho=0.0)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.stats import f, kstest, multivariate_t
 
 from sgevidence.answers import TDensity, _importance, importance_draws
@@ -46,8 +45,8 @@ def test_weights_are_even_where_the_target_is_the_proposal(rng):
     ],
     ids=["no determinant", "the other factor", "another constant", "another tail", "a product of densities"],
 )
-def test_a_mistake_is_seen(rng, monkeypatch, owner, name, right, wrong):
-    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
+def test_a_mistake_is_seen(rng, install_broken, owner, name, right, wrong):
+    install_broken(owner, name, right, wrong)
     with pytest.raises(AssertionError, match=r"weights|draws"):
         check_even(rng)
 

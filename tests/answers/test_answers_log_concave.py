@@ -135,7 +135,8 @@ def test_ten_rows_that_alone_have_a_column(rng):
     assert within(few[1], long)
 
 
-@pytest.mark.parametrize("problem", [pytest.param("classes", marks=pytest.mark.slow), "separable"])
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", ["classes", "separable"])
 def test_a_bridge_within_its_error_bar(problem):
     """Where draws alone would be far too low."""
     rng = np.random.default_rng(17)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy import stats
 from scipy.special import gammaln
 
@@ -66,8 +65,8 @@ def test_error_bars_of_a_skew_density_hold():
     ],
     ids=["mean of squares", "mean of ratios", "normal density", "volume of q"],
 )
-def test_a_mistake_is_seen(monkeypatch, name, right, wrong):
-    monkeypatch.setattr(_paired_draws, name, broken(getattr(_paired_draws, name), right, wrong))
+def test_a_mistake_is_seen(install_broken, name, right, wrong):
+    install_broken(_paired_draws, name, right, wrong)
     with pytest.raises(AssertionError):
         check_skew()
 

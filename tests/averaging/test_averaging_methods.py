@@ -2,14 +2,17 @@
 
 import copy
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from estimator_cases import data, estimator, part
 from forecasters import Coin, Constant, constants, gains, stream
+from scipy.optimize import minimize
 from scipy.sparse import coo_array
-from scipy.special import softmax
+from scipy.special import log_softmax, logsumexp, softmax
+from scipy.stats import kstest
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
@@ -17,8 +20,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import BayesianLinearRegression, EvidenceModelAverager
 from sgevidence.averaging import _learning, _pipelines
+from sgevidence.averaging._learning import Prequential
 from sgevidence.averaging._pipelines import chunks
-from sgevidence.averaging._stacking import stacking_weights
+from sgevidence.averaging._stacking import RowScores, stacking_weights
 from sgevidence.samplers import Exact
 
 METHODS = ["bma", "stacking", "dynamic"]
@@ -308,3 +312,227 @@ def test_metadata_is_for_bma():
 def test_parameters_out_of_range(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         constants(0.0, **wrong).fit(np.zeros((3, 1)), np.zeros(3))
+
+
+def test_the_path_of_a_long_stream_is_thinned(monkeypatch, rng):
+    monkeypatch.setattr(_learning, "MAX_WEIGHT_PATH", 4)
+    X, y = rng.standard_normal((15, 2)), rng.standard_normal(15)
+    models = [("one", BayesianLinearRegression()), ("other", BayesianLinearRegression(noise_std=1.0))]
+    average = EvidenceModelAverager(models).partial_fit(X[:10], y[:10])
+    for row in range(10, 15):
+        average.partial_fit(X[row : row + 1], y[row : row + 1])
+    assert average.weights_path_["n_samples"].tolist() == [10, 12, 14, 15]
+    assert average.weights_path_["weights"].shape == (4, 2)
+
+
+# -- dynamic averages -------------------------------------------------------------------------------
+
+
+MEANS, ERRORS = (0.0, 0.4, -1.0), (0.02, 0.05, 0.01)
+
+
+def same_to_digits(a, b, **tolerance):
+    np.testing.assert_allclose(a.weights_, b.weights_, **tolerance)
+    np.testing.assert_allclose(a.log_evidence_, b.log_evidence_, **tolerance)
+    np.testing.assert_allclose(a.log_evidence_std_, b.log_evidence_std_, **tolerance)
+    np.testing.assert_allclose(a.weights_interval_, b.weights_interval_, **tolerance)
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+def test_without_forgetting_it_is_the_posterior(size, rng):
+    y = rng.normal(0.2, 1.0, 60)
+    params = dict(errors=ERRORS, model_prior=[1, 2, 3])
+    bma = stream(constants(*MEANS, **params), y, size)
+    dynamic = stream(constants(*MEANS, **params, method="dynamic", forgetting=1.0), y, size)
+    same_to_digits(bma, dynamic, rtol=1e-12, atol=1e-12)
+
+
+def score_by_hand(ell, log_prior, memory):
+    """Σ_t log Σ_k π_kt e^{ℓ_kt} and the last log weights, by the two lines of the paper."""
+    total, log_w = 0.0, log_prior
+    for t, row in enumerate(ell):
+        log_pi = log_softmax((1.0 if t == 0 else memory[t]) * log_w)
+        total += logsumexp(log_pi + row)
+        log_w = log_softmax(log_pi + row)
+    return total, log_w
+
+
+def check_recursion(rng, sizes=(1, 1, 4, 2, 1, 9)):
+    y, alpha = rng.normal(0.0, 1.0, sum(sizes)), 0.8
+    average = constants(*MEANS, model_prior=[2, 1, 1], method="dynamic", forgetting=alpha)
+    cuts = np.r_[0, np.cumsum(sizes)]
+    ell = np.array([gains(average, y[a:b]).sum(axis=0) for a, b in pairwise(cuts)])
+    for a, b in pairwise(cuts):
+        average.partial_fit(np.zeros((b - a, 1)), y[a:b])
+    total, log_w = score_by_hand(ell, np.log([0.5, 0.25, 0.25]), alpha ** np.array(sizes))
+    assert average.log_evidence_ == pytest.approx(total, rel=1e-12)
+    np.testing.assert_allclose(average.weights_, np.exp(log_w), rtol=1e-10)
+    # and by the sum of what fades
+    age = np.array([sum(sizes[t + 1 :]) for t in range(len(sizes))])
+    faded = alpha ** (len(y) - sizes[0]) * np.log([2, 1, 1]) + alpha**age @ ell
+    np.testing.assert_allclose(average.weights_, softmax(faded), rtol=1e-10)
+
+
+def test_weights_and_score_are_those_of_the_paper(rng):
+    check_recursion(rng)
+
+
+def check_error(rng, T=6):
+    """The standard error against the gradient by finite differences."""
+    ell, v = rng.normal(size=(T, 3)), rng.uniform(0.5, 1.0, (T, 3)) ** 2
+    memory, log_prior = rng.uniform(0.3, 1.0, T), log_softmax(rng.normal(size=3))
+    score, log_w = Prequential.start(3), log_prior
+    for t in range(T):
+        log_pi = log_softmax((1.0 if t == 0 else memory[t]) * log_w)
+        score, log_w = score.after(
+            ell[: t + 1].sum(axis=0), np.sqrt(v[: t + 1].sum(axis=0)), log_pi, memory[t]
+        )
+    gradient, h = np.empty((T, 3)), 1e-5
+    for place in np.ndindex(T, 3):
+        ends = []
+        for sign in (1, -1):
+            moved = ell.copy()
+            moved[place] += sign * h
+            ends.append(score_by_hand(moved, log_prior, memory)[0])
+        gradient[place] = (ends[0] - ends[1]) / (2 * h)
+    assert score.std == pytest.approx(np.sqrt(np.sum(gradient**2 * v)), rel=1e-6)
+
+
+def test_the_error_of_the_score_is_that_of_the_delta_method(rng):
+    check_error(rng)
+
+
+def test_the_interval_is_that_of_the_faded_evidences(rng):
+    y = rng.normal(0.0, 1.0, 30)
+    average = stream(constants(*MEANS, errors=ERRORS, method="dynamic", forgetting=0.9), y)
+    faded = np.sqrt(np.sum(0.9 ** (2 * np.arange(30)))) * np.array(ERRORS)
+    draws = softmax(np.log(average.weights_) + faded * rng.standard_normal((200_000, 3)), axis=1)
+    np.testing.assert_allclose(average.weights_interval_, np.quantile(draws, [0.05, 0.95], axis=0), atol=2e-3)
+
+
+def test_an_old_model_is_forgotten_after_log_two_over_minus_log_alpha_rows():
+    """Each row speaks by 2 nats for one model, then for the other: α^t = 1/2 when they are level."""
+    alpha, n = 0.99, 700
+    average = constants(1.0, -1.0, method="dynamic", forgetting=alpha)
+    path = stream(average, [1.0] * n + [-1.0] * 100).weights_path_
+    crossed = np.flatnonzero((path["weights"][:, 1] > 0.5) & (path["n_samples"] > n))[0]
+    assert path["n_samples"][crossed] == n + np.ceil(np.log(2) / -np.log(alpha))  # 69 rows
+
+
+# -- stacking ---------------------------------------------------------------------------------------
+
+
+def value(w, log_p, v):
+    return v @ np.log(np.exp(log_p) @ w) / v.sum()
+
+
+def by_scipy(log_p, v):
+    K = log_p.shape[1]
+    found = minimize(
+        lambda w: -value(w, log_p, v),
+        np.full(K, 1 / K),
+        bounds=[(1e-12, 1)] * K,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+        options=dict(ftol=1e-14, maxiter=1000),
+    )
+    return found.x
+
+
+def problems(rng):
+    """Scores of rows with models that are good, hopeless, equal or complementary."""
+    for K in (1, 2, 3, 6):
+        yield rng.normal(0.0, 1.0, (200, K)) - np.linspace(0.0, 0.6, K), rng.uniform(0.2, 3.0, 200)
+    twins = rng.normal(0.0, 1.0, (100, 2))
+    yield twins[:, [0, 1, 1]], np.ones(100)
+    yield np.where(rng.random((80, 1)) < 0.3, [0.0, -30.0], [-30.0, 0.0]), np.ones(80)
+    yield np.column_stack([np.zeros(50), np.full(50, -900.0)]), np.ones(50)
+
+
+def test_the_optimum_is_that_of_another_optimiser(rng):
+    for log_p, v in problems(rng):
+        w = stacking_weights(log_p, v, np.full(log_p.shape[1], 1 / log_p.shape[1]))
+        assert w.min() >= 0 and w.sum() == pytest.approx(1.0)
+        other = by_scipy(log_p, v)
+        assert value(w, log_p, v) >= value(other, log_p, v) - 1e-8
+        if np.linalg.matrix_rank(log_p) == log_p.shape[1]:  # the optimum is one point
+            np.testing.assert_allclose(w, other, atol=2e-3)
+
+
+def test_two_coins_of_known_optimum():
+    """The mixture of p = 0.9 and 0.2 says what was seen, p = 0.55: half of each."""
+    y = np.array([0, 1] * 10 + ([1] * 11 + [0] * 9) * 20)  # the first twenty rows in two chunks
+    average = EvidenceModelAverager([("bold", Coin(0.9)), ("shy", Coin(0.2))], method="stacking")
+    average.fit(np.zeros((len(y), 1)), y)
+    share = np.mean(y[10:])  # nothing is said of the first chunk
+    np.testing.assert_allclose(average.weights_, [(share - 0.2) / 0.7, (0.9 - share) / 0.7], atol=1e-4)
+    bma = EvidenceModelAverager(average.estimators).fit(np.zeros((len(y), 1)), y)
+    assert bma.weights_.max() > 0.999
+
+
+def test_rows_count_as_often_as_their_weight(rng):
+    y, weight = rng.integers(0, 2, 60), rng.integers(0, 4, 60)
+    models = [("bold", Coin(0.9)), ("shy", Coin(0.2))]
+    average = EvidenceModelAverager(models, method="stacking").fit(np.zeros((60, 1)), y, sample_weight=weight)
+    kept_y, kept = y[weight > 0], weight[weight > 0]
+    share = np.average(kept_y[10:], weights=kept[10:])
+    assert average.weights_[0] == pytest.approx(np.clip((share - 0.2) / 0.7, 0, 1), abs=1e-4)
+    assert average.n_samples_seen_ == len(kept)
+
+
+@pytest.mark.parametrize("size", [1, 5, 10])
+def test_the_score_is_that_of_the_mixture_with_the_weights_before_each_chunk(size, rng):
+    y = rng.normal(0.3, 1.5, 40)
+    average = stream(constants(-1.0, 1.5, errors=(0.1, 0.2), method="stacking"), y, size)
+    path = average.weights_path_
+    log_p = np.column_stack([model.score_samples(None, y) for model in average.estimators_])
+    first = 0.5 * np.exp(log_p[:size].sum(axis=0))
+    before = np.repeat(path["weights"][:-1], size, axis=0)
+    joint = before * np.exp(log_p[size:])
+    score = np.log(first.sum()) + np.sum(np.log(joint.sum(axis=1)))
+    assert average.log_evidence_ == pytest.approx(score)
+    shares = (joint / joint.sum(axis=1, keepdims=True)).reshape(-1, size, 2).mean(axis=1)
+    shares = np.vstack([first / first.sum(), shares])
+    assert average.log_evidence_std_ == pytest.approx(np.sqrt(size * np.sum(shares**2 * [0.01, 0.04])))
+    weights = stacking_weights(log_p[size:], np.ones(40 - size), np.array([0.5, 0.5]))
+    np.testing.assert_allclose(path["weights"][-1], weights, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_the_interval_covers_the_best_weight(rng):
+    """That of infinitely many rows lies within in about nine of ten samples of 120."""
+    models = [("bold", Coin(0.9)), ("shy", Coin(0.2))]
+    inside = []
+    for _ in range(12):
+        y = (rng.random(130) < 0.55).astype(int)
+        average = EvidenceModelAverager(models, method="stacking").fit(np.zeros((130, 1)), y)
+        low, high = average.weights_interval_[:, 0]
+        inside.append(low <= 0.5 <= high)
+    assert 0.9 - 4 * np.sqrt(0.09 / 12) < np.mean(inside)
+
+
+def test_the_kept_rows_are_a_uniform_sample_of_bounded_size():
+    rows = None
+    for start in range(0, 40_000, 1000):
+        place = np.arange(start, start + 1000.0)
+        new = RowScores.of(np.column_stack([place, -place]), np.ones(1000), start)
+        rows = new if rows is None else rows.join(new)
+        assert len(rows.key) <= 4096
+    assert kstest(rows.log_p[:, 0] / 40_000, "uniform").pvalue > 1e-3
+
+
+def test_a_sample_is_enough(rng):
+    """The price that the documentation names: (K−1)/(2·SCORED_ROWS) nats a row on average."""
+    log_p = rng.normal(0.0, 1.0, (40_000, 5))
+    everything = stacking_weights(log_p, np.ones(len(log_p)), np.full(5, 0.2))
+    kept = log_p[rng.choice(len(log_p), 4096, replace=False)]
+    sampled = stacking_weights(kept, np.ones(4096), np.full(5, 0.2))
+    loss = value(everything, log_p, np.ones(len(log_p))) - value(sampled, log_p, np.ones(len(log_p)))
+    assert 0 <= loss < 5 * 4 / (2 * 4096)
+
+
+def test_rows_that_no_model_thinks_possible_tell_nothing():
+    scores = RowScores.of(
+        np.array([[-np.inf, -np.inf], [-1.0, -np.inf], [-1.0, -1.0]]), np.array([1.0, 1, 0]), 0
+    )
+    assert scores.log_p.tolist() == [[-1.0, -np.inf]]
+    assert stacking_weights(scores.log_p, scores.weight, np.array([0.5, 0.5]))[0] == pytest.approx(1.0)

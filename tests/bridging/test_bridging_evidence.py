@@ -136,9 +136,9 @@ def test_more_error_bars_are_true(rng, posterior, C, T, d, rho):
         ("estimate.log_Z + height", "estimate.log_Z", 0.5),
     ],
 )
-def test_power_of_the_bridge(rng, monkeypatch, right, wrong, rho):
+def test_power_of_the_bridge(rng, install_broken, right, wrong, rho):
     """The error bar of independent draws; a constant forgotten."""
-    monkeypatch.setattr(_evidence, "bridged", broken(_evidence.bridged, right, wrong))
+    install_broken(_evidence, "bridged", right, wrong)
     with pytest.raises(AssertionError):
         check(rng, gaussian, 4, 500, 5, rho, most_doubted=20)
 
@@ -250,16 +250,12 @@ WRONG = {
 }
 
 
-def check_wrong(rng, kind):
+@pytest.mark.parametrize("kind", WRONG)
+def test_draws_of_another_posterior_are_doubted(rng, kind):
     for g in rng.spawn(3):
         draws = np.log(g.gamma([3.0, 6.0], size=(4, 1000, 2)))
         assert not doubts(draws, gammas)
         assert "of two posteriors" in doubts(draws, WRONG[kind])
-
-
-@pytest.mark.parametrize("kind", WRONG)
-def test_draws_of_another_posterior_are_doubted(rng, kind):
-    check_wrong(rng, kind)
 
 
 def test_another_width_in_one_of_many_columns_is_doubted(rng):

@@ -75,15 +75,6 @@ def test_all_ensembles(name):
     check_toy(name, 1)
 
 
-def test_power_of_the_order(monkeypatch):
-    """Steps that are taken for chains are doubted for no reason."""
-    import sgevidence.bridging._draws as draws
-
-    monkeypatch.setattr(draws, "chains_first", lambda theta: theta)
-    with pytest.raises(AssertionError):
-        check_toy("regression", 0)
-
-
 def memory(rng, C, T, d, rho):
     x = rng.standard_normal((C, T, d))
     x[:, 1:] *= np.sqrt(1 - rho**2)

@@ -22,19 +22,15 @@ from sgevidence import (
     load,
 )
 
-testing = pytest.importorskip("typer.testing")
+pytest.importorskip("typer.testing")
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
-from sgevidence.cli import _checkpoints, _watching  # noqa: E402  (which need them)
+from sgevidence.cli import _checkpoints, _watching
 
 
 @pytest.fixture
-def run():
-    from sgevidence.cli._app import app
-
-    return lambda *words, text=None: testing.CliRunner().invoke(
-        app, [str(word) for word in words], input=text
-    )
+def run(invoke):
+    return invoke
 
 
 @pytest.fixture
@@ -269,9 +265,9 @@ def killed_after(save, n):
     ],
     ids=["softmax", "weighted", "mixture"],
 )
-def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, monkeypatch):
+def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, monkeypatch, rows_of_call):
     pytest.importorskip("skops")
-    monkeypatch.setattr("sgevidence.rows._sources.ROWS_OF_CALL", 9)
+    rows_of_call(9)
     table = table.assign(w=np.arange(40) % 3).sort_values("kind")  # a batch of one label comes first
     table.to_parquet(tmp_path / "rows.parquet")
     words = ("compare", tmp_path / "rows.parquet", *options, "--json", "--checkpoint")

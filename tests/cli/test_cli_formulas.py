@@ -11,7 +11,6 @@ import pytest
 
 from sgevidence import BayesianGLM, BayesianLinearRegression
 
-testing = pytest.importorskip("typer.testing")
 pytest.importorskip("formulae")
 
 
@@ -24,12 +23,10 @@ def table(rng):
 
 
 @pytest.fixture
-def run(table, tmp_path):
-    from sgevidence.cli._app import app
-
+def run(table, tmp_path, invoke):
     table.to_csv(tmp_path / "rows.csv", index=False)
     words = ["compare", str(tmp_path / "rows.csv")]
-    return lambda *more: testing.CliRunner().invoke(app, [*words, *more])
+    return lambda *more: invoke(*words, *more)
 
 
 def test_formulas_are_compared(run, table):
@@ -69,12 +66,11 @@ def test_errors_are_one_line(run, words, message):
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "txt", "parquet", "feather"])
-def test_formulas_read_what_a_target_is_read_from(ending, run, table, tmp_path, monkeypatch):
+def test_formulas_read_what_a_target_is_read_from(ending, invoke, tmp_path):
     """No address of the net, no two columns of one name, no unnamed column, and missing values of Arrow."""
-    from sgevidence.cli._app import app
 
     def error_of(*words):
-        out = testing.CliRunner().invoke(app, ["compare", *map(str, words)])
+        out = invoke("compare", *words)
         assert out.exit_code == 1 and len(out.output.splitlines()) == 1, out.output
         return out.output
 
@@ -103,27 +99,25 @@ def test_formulas_read_what_a_target_is_read_from(ending, run, table, tmp_path, 
         path.write_text(f"garage{sep}y\n{rows}")
         found = []
         for options in (["--formula", "y ~ garage"], ["--target", "y", "--factor", "garage"]):
-            out = testing.CliRunner().invoke(app, ["compare", str(path), *options, "--json"])
+            out = invoke("compare", path, *options, "--json")
             assert out.exit_code == 0, out.output
             found.append(json.loads(out.stdout)[0]["log_evidence"])
         assert found[0] == pytest.approx(found[1], abs=1e-9)
 
 
-def test_what_is_too_large_and_encodings_that_there_are_not_are_lines(run, tmp_path, monkeypatch):
-    from sgevidence.cli import _app, _comparison
-
+def test_what_is_too_large_and_encodings_that_there_are_not_are_lines(run, invoke, tmp_path, monkeypatch):
     for options in (["--formula", "y ~ x"], ["--target", "y", "--features", "x"]):
         out = run(*options, "--encoding", "nothere")
         assert out.exit_code == 1 and "unknown encoding: nothere: give --encoding latin-1" in out.output
         for error in (MemoryError("74 GiB"), RecursionError("maximum recursion depth exceeded")):
 
-            def fails(*words, error=error):
+            def fails(*rows, error=error, **known):
                 raise error
 
             with monkeypatch.context() as patch:
-                patch.setattr(_comparison, "fit_all", fails)
+                patch.setattr(BayesianLinearRegression, "fit", fails)
                 out = run(*options)
             assert out.exit_code == 1 and f"error: {error}" in out.output
             assert len(out.output.splitlines()) == 1
-    out = testing.CliRunner().invoke(_app.app, ["watch", str(tmp_path / "rows.csv"), "--encoding", "nothere"])
+    out = invoke("watch", tmp_path / "rows.csv", "--encoding", "nothere")
     assert out.exit_code == 1 and "error: unknown encoding: nothere" in out.output

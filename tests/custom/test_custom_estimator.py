@@ -6,14 +6,12 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from estimator_cases import data, estimator, same_fit, slope_log_likelihood, slope_model
-from mutants import broken
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from sgevidence import SGAIS, BayesianModel, EvidenceWarning
 from sgevidence.custom import CustomModel
 from sgevidence.transitions import HMC
-from sgevidence.transitions._crossing import MissedModes
 
 
 def test_the_linear_model_in_three_functions_is_the_built_in_one():
@@ -148,17 +146,10 @@ def check_ridge(rng):
     assert abs(model.log_evidence_ - exact) < 4 * model.log_evidence_std_
 
 
-def test_a_connected_ridge_is_no_missed_mode(rng, monkeypatch):
-    for _ in range(3):
+@pytest.mark.slow
+def test_a_connected_ridge_is_no_missed_mode(rng):
+    for _ in range(12):  # a look that takes the ridge for a mode of its own warns in one of them
         check_ridge(rng)
-    monkeypatch.setattr(
-        MissedModes,
-        "renewed",
-        broken(MissedModes.renewed, "mass = draws.weights.log_mean", "pass"),
-    )
-    with pytest.raises(EvidenceWarning, match="missed a mode"):
-        for _ in range(12):
-            check_ridge(rng)
 
 
 def test_a_likelihood_that_jumps_and_is_flat_elsewhere_gives_no_warning_of_autograd(rng):
@@ -199,7 +190,7 @@ def test_functions_that_fail_often_or_at_all_theta_are_named():
     X, y = data("custom")
     with pytest.warns(EvidenceWarning, match=r"failed at \d+% of all θ.*LinAlgError") as caught:
         found = slope_model(
-            cholesky(1.5), sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None)
+            cholesky(1.5), sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None, proposal=None)
         ).fit(X, y)
     assert caught[0].filename == __file__ and "failed at" in found.warnings_[0]
 
@@ -209,7 +200,7 @@ def test_functions_that_fail_often_or_at_all_theta_are_named():
         return slope_log_likelihood(theta, X, y)
 
     model = slope_model(
-        fails_at_a_row, sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None)
+        fails_at_a_row, sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None, proposal=None)
     ).partial_fit(X, y)
     before = model.log_evidence_
     with pytest.raises(ValueError, match=r"log_likelihood failed with LinAlgError \(Singular matrix\) at θ"):

@@ -85,6 +85,7 @@ def hierarchical(p, X, y):
     return log_normal(y - p["theta"][:, X[:, 0].astype(int)], p["sigma"])
 
 
+@pytest.mark.slow
 def test_three_levels_agree_with_quadrature(rng, seed):
     """y_gi ~ N(θ_g, σ), θ_g ~ N(μ, τ), μ ~ N(0, 5), τ half-Cauchy, σ lognormal; θ and μ integrate out."""
     group = np.repeat(np.arange(4), 5)

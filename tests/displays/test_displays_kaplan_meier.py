@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sgevidence import SGAIS, BayesianGLM
 from sgevidence.displays import SurvivalDisplay
-from sgevidence.displays._survival import KaplanMeier
 
 #: Remission in weeks under 6-mercaptopurine, 9 relapses and 12 censored (Freireich et al. 1963).
 WEEKS = np.array([6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], dtype=float)
@@ -26,17 +26,14 @@ TABLE = {
 }
 
 
-def check_table():
-    found = KaplanMeier.of(WEEKS, RELAPSED, level=0.6827)
+def test_remission_of_leukaemia():
+    model = BayesianGLM("weibull", sampler=FEW, random_state=0).fit(np.zeros((21, 1)), WEEKS, event=RELAPSED)
+    (found,) = SurvivalDisplay.from_estimator(model, np.zeros((21, 1)), WEEKS, event=RELAPSED).observed
     assert found.times.tolist() == [0, *TABLE]
     S, error = np.array(list(TABLE.values())).T
     np.testing.assert_allclose(found.survival[1:], S, atol=6e-4)
     half = (np.log(-np.log(found.low[1:])) - np.log(-np.log(found.high[1:]))) / 2  # error / (S |log S|)
-    np.testing.assert_allclose(half * S * -np.log(S), error, atol=4e-4)
-
-
-def test_remission_of_leukaemia():
-    check_table()
+    np.testing.assert_allclose(half / norm.isf(0.05) * S * -np.log(S), error, atol=4e-4)
 
 
 def test_lines_are_means_over_groups():
@@ -50,7 +47,7 @@ def test_lines_are_means_over_groups():
     at, drawn = lines["b"].get_data()
     np.testing.assert_allclose(drawn, model.predict_survival(X[:21], at).mean(axis=0))
     steps = display.ax_.lines[3].get_ydata()
-    assert steps[:-1] == pytest.approx(KaplanMeier.of(WEEKS, RELAPSED).survival)
+    assert steps[:-1] == pytest.approx([1.0, *(S for S, _ in TABLE.values())], abs=6e-4)
     scaled = make_pipeline(StandardScaler(), BayesianGLM("weibull", sampler=FEW, random_state=0))
     scaled.fit(10 * X, t, bayesianglm__event=event)
     same = SurvivalDisplay.from_estimator(scaled, 10 * X, t, event=event, groups=groups)

@@ -3,11 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from mutants import broken
 from scipy.special import logit
 
 from sgevidence import BayesianGLM, BayesianLinearRegression, EvidenceSearch, sub_formulas, term_probabilities
-from sgevidence.effects.language import _made_columns
 
 pytest.importorskip("formulae")
 N = 48
@@ -244,10 +242,3 @@ def test_no_name_of_a_formula_reaches_python(frame, tmp_path, right, left):
     with pytest.raises(ValueError):
         fitted(frame, f"{left} ~ {text}" if left else f"{text} ~ x")
     assert not made.exists()
-
-
-def test_statistics_of_the_rows_that_are_predicted_would_be_noticed(frame, monkeypatch):
-    wrong = broken(_made_columns.with_statistics, "float(np.mean(x))", "0.9 * float(np.mean(x))")
-    monkeypatch.setattr(_made_columns, "with_statistics", wrong)
-    with pytest.raises(AssertionError):
-        test_a_made_column_is_the_column(frame, "I(scale(z)**2) + log(exp(sqrt(x)))", True)

@@ -3,11 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from mutants import broken
 
 from sgevidence import BayesianGLM, EvidenceSearch, compare, predictive_check, sub_formulas
-from sgevidence.effects.language import _formula_tree
-from sgevidence.estimators import _linear_predictor
 
 pytest.importorskip("formulae")
 
@@ -45,19 +42,6 @@ def check_dot_beside_names(frame):
 def test_a_dot_leaves_out_the_columns_of_times(frame):
     check_dot(frame)
     check_dot_beside_names(frame)
-
-
-def test_a_dot_that_takes_them_is_seen(frame, monkeypatch):
-    wrong = broken(_formula_tree.parsed, "names is not None", "False")
-    monkeypatch.setattr("sgevidence.effects._formula.parsed", wrong)
-    with pytest.raises(AssertionError):
-        check_dot(frame)
-
-
-def test_a_dot_that_takes_named_ones_is_seen(frame, monkeypatch):
-    monkeypatch.setattr(_linear_predictor, "has_dot", lambda formula: False)
-    with pytest.raises(AssertionError):
-        check_dot_beside_names(frame)
 
 
 def test_a_column_that_the_formula_names_itself_stays(frame):

@@ -39,8 +39,10 @@ def check_a_level_a_row(n, n_twice, seed):
     assert abs(found.log_evidence - reference) < 4 * np.hypot(found.log_evidence_std, error)
 
 
-@pytest.mark.parametrize("n, n_twice", [(12, 0), (25, 1), (25, 3), (60, 2)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "n, n_twice", [(12, 0), (25, 1), (25, 3), pytest.param(60, 2, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_levels_of_one_row_each(n, n_twice, seed):
     check_a_level_a_row(n, n_twice, seed)
 

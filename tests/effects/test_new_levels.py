@@ -33,8 +33,8 @@ def litters():
     "family, y, terms",
     [
         ("poisson", "alive", [Group("site")]),
-        ("bernoulli", "ill", [Group("site", by="x"), Group("pen")]),
-        ("negative_binomial", "alive", [Group("site")]),
+        pytest.param("bernoulli", "ill", [Group("site", by="x"), Group("pen")], marks=pytest.mark.slow),
+        pytest.param("negative_binomial", "alive", [Group("site")], marks=pytest.mark.slow),
     ],
 )
 def test_a_stream_with_new_levels_is_a_fit_of_all_rows(litters, tmp_path, family, y, terms):

@@ -35,7 +35,9 @@ def fit(rows, *terms, columns=("year", "g"), **parameters):
     return model.fit(rows[list(columns)], rows["y"])
 
 
-@pytest.mark.parametrize("origin", [None, 1990, 1988.5, 2030.0])
+@pytest.mark.parametrize(
+    "origin", [None, 1988.5, *(pytest.param(x, marks=pytest.mark.slow) for x in (1990, 2030.0))]
+)
 @pytest.mark.parametrize("correlated", [True, False])
 def test_levels_are_measured_where_they_are_asked_for(rows, origin, correlated):
     """Against dense covariances of columns that were made by hand."""

@@ -133,7 +133,13 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("right", SAME)
+#: Two fits of seconds each, of parts that shorter formulas have.
+LONG = {"(c | g)", "(1 | g) + (0 + c | g)", "(c + d | g)", "(1 + c | g/h)", "(0 + c | g)"}
+
+
+@pytest.mark.parametrize(
+    "right", [pytest.param(right, marks=[pytest.mark.slow] * (right in LONG)) for right in SAME]
+)
 def test_a_formula_is_its_terms(right):
     frame = rows().assign(h=lambda f: np.arange(len(f)) % 2)
     frame["h"] = frame["h"].map({0: "no", 1: "yes"})
@@ -150,7 +156,13 @@ def test_a_formula_is_its_terms(right):
         assert len(model.effects_) == len(terms.effects_)
 
 
-@pytest.mark.parametrize("right", ["(1 + c | g)", "(c || g)", "(0 + c | g)", "(1 + x + c | g)"])
+@pytest.mark.parametrize(
+    "right",
+    [
+        "(c || g)",
+        *(pytest.param(r, marks=pytest.mark.slow) for r in ("(1 + c | g)", "(0 + c | g)", "(1 + x + c | g)")),
+    ],
+)
 def test_orders_of_levels_and_rows_do_not_count(right):
     frame = rows()
     others = [

@@ -156,9 +156,11 @@ def streams(kind):
 
 
 def test_a_call_whose_weights_are_all_zero_adds_nothing_to_a_stream(kind):
+    """Averages by each method where a fit is cheap, by one elsewhere."""
     X, y = data(kind)
     X_0, y_0 = X[:3] + 1e3, None if y is None else y[:3]  # rows that would count
-    for make, known in streams(kind):
+    each = list(streams(kind))
+    for make, known in each if kind == "linear" else each[:2]:
         streamed, plain = make(), make()
         for call, start in enumerate((0, 4, 50)):  # in front, among rows that are held, and later
             for weight in (np.zeros(3), np.zeros(3, dtype=int), [0, 0, 0]):

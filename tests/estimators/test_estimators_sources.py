@@ -21,7 +21,6 @@ from sgevidence import (
     Group,
     RowSource,
 )
-from sgevidence.rows import _sources
 
 pa = pytest.importorskip("pyarrow")
 csv, ds, feather, pq = (
@@ -132,8 +131,8 @@ def test_densities_and_averages(rng, tmp_path):
 
 
 @pytest.mark.parametrize("size", [7, 20, 60, 100])
-def test_partial_fit_takes_batches_whatever_the_files_are(size, rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(_sources, "ROWS_OF_CALL", size)
+def test_partial_fit_takes_batches_whatever_the_files_are(size, rng, tmp_path, rows_of_call):
+    rows_of_call(size)
     table = frame(rng)
     X, y = table[["a", "b"]], table["y"]
     theirs = BayesianLinearRegression(random_state=0)
@@ -144,10 +143,10 @@ def test_partial_fit_takes_batches_whatever_the_files_are(size, rng, tmp_path, m
         same_fit(BayesianLinearRegression(random_state=0).partial_fit(source), theirs)
 
 
-def test_rows_of_a_file_pass_through_memory(tmp_path, monkeypatch):
+def test_rows_of_a_file_pass_through_memory(tmp_path, rows_of_call):
     """pyarrow's default keeps every byte of a Parquet file until its last row."""
     pa, n = pytest.importorskip("pyarrow"), 1_000_000
-    monkeypatch.setattr("sgevidence.rows._sources.ROWS_OF_CALL", 50_000)
+    rows_of_call(50_000)
     table = pa.table({name: np.random.default_rng(k).normal(size=n) for k, name in enumerate("abcd")})
     pa.parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=50_000)
     size, before = table.nbytes, pa.total_allocated_bytes()
@@ -155,8 +154,8 @@ def test_rows_of_a_file_pass_through_memory(tmp_path, monkeypatch):
     assert len(held) == 20 and max(held) < 0.75 * size
 
 
-def test_a_file_is_parsed_once_where_its_copy_has_room(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(_sources, "ROWS_OF_CALL", 70)
+def test_a_file_is_parsed_once_where_its_copy_has_room(rng, tmp_path, monkeypatch, rows_of_call):
+    rows_of_call(70)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     X = rng.standard_normal((300, 2))
     y = np.where(X[:, 0] + rng.standard_normal(300) > 0, "up", "down")
@@ -182,8 +181,8 @@ def test_a_file_is_parsed_once_where_its_copy_has_room(rng, tmp_path, monkeypatc
     assert [left.name for left in tmp_path.iterdir()] == ["rows.csv"]
 
 
-def test_an_error_in_a_later_batch_takes_back_all(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(_sources, "ROWS_OF_CALL", 10)
+def test_an_error_in_a_later_batch_takes_back_all(rng, tmp_path, rows_of_call):
+    rows_of_call(10)
     table = frame(rng)
     table.loc[50, "a"] = np.nan
     source = RowSource(DOORS["parquet"](table, tmp_path), target="y", columns=["a", "b"])
@@ -359,7 +358,7 @@ def test_pyarrow_missing_is_said(monkeypatch):
     "family, offset",
     [
         ("linear", None),
-        ("poisson", "exposure"),
+        pytest.param("poisson", "exposure", marks=pytest.mark.slow),
         pytest.param("poisson", None, marks=pytest.mark.slow),
     ],
 )

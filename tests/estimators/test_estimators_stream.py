@@ -13,11 +13,10 @@ from sklearn.base import clone
 
 from sgevidence import SGAIS, BayesianLinearRegression
 from sgevidence.estimators import _transaction
-from sgevidence.history import Rows
 from sgevidence.samplers import AIS, SequentialSGMCMC
 
 #: Regressions whose rows do not wait: all are looked at again while particles know less.
-LOOKED_AT_AGAIN = ("softmax", "glm")
+
 #: Rows of which some wait, where rows may.
 WAITING = {"linear": 300, "gmm": 300, "custom": 300}
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -49,30 +48,21 @@ def test_a_buffer_that_is_filled_again_changes_nothing(kind):
     same_fit(in_tens(kind, reuse=True), in_tens(kind, reuse=False))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in LOOKED_AT_AGAIN])
-def test_without_the_sampler_s_copy_it_would(kind, monkeypatch):
-    """Rows wait in the sampler's state: it copies them, and nobody else need."""
-    monkeypatch.setattr(Rows, "copy", lambda self: self)
-    with pytest.raises(AssertionError):
-        test_a_buffer_that_is_filled_again_changes_nothing(kind)
-
-
 @pytest.mark.parametrize("mode", ["r", "r+", None], ids=["map for reading", "map for writing", "array"])
-def test_rows_of_one_call_are_not_copied(tmp_path, monkeypatch, mode):
+def test_rows_of_one_call_are_not_copied(tmp_path, mode):
     """They may be larger than memory."""
     X = data("gmm")[0]
     np.save(tmp_path / "X.npy", X)
     given = np.load(tmp_path / "X.npy", mmap_mode=mode)
     seen = []
-    update = SGAIS.update
 
-    def spy(self, state, model, rows, *args):
-        seen.append(rows.X)
-        return update(self, state, model, rows, *args)
+    class Spy(SGAIS):
+        def update(self, state, model, rows, *args):
+            seen.append(rows.X)
+            return super().update(state, model, rows, *args)
 
-    monkeypatch.setattr(SGAIS, "update", spy)
-    same_fit(*(estimator("gmm", standardize=False).fit(rows) for rows in (given, X)))
+    sampler = Spy(n_particles=30, max_particles=30)
+    same_fit(*(estimator("gmm", standardize=False, sampler=sampler).fit(rows) for rows in (given, X)))
     assert np.shares_memory(seen[0], given)
     np.testing.assert_array_equal(given, X)
 
@@ -151,15 +141,16 @@ def test_none_is_sgais():
 # -- threads ------------------------------------------------------------------------------------------
 
 
-def two_threads(est, monkeypatch):
-    """Both ask at once; the sampler is slow enough for them to meet."""
-    update = SGAIS.update
+class Slow(SGAIS):
+    """Slow enough for two calls to meet."""
 
-    def slow(self, *args):
+    def update(self, *args):
         time.sleep(0.05)
-        return update(self, *args)
+        return super().update(*args)
 
-    monkeypatch.setattr(SGAIS, "update", slow)
+
+def two_threads(est):
+    """Several threads ask at once."""
     chunks = [part("linear", start, start + 10) for start in (0, 10, 20, 30)]
     calls = [threading.Thread(target=est.partial_fit, args=chunk) for chunk in chunks]
     for call in calls:
@@ -170,16 +161,16 @@ def two_threads(est, monkeypatch):
 
 
 @pytest.mark.parametrize("fitted", [False, True])
-def test_threads_wait_for_each_other(fitted, monkeypatch):
-    est = estimator("linear")
+def test_threads_wait_for_each_other(fitted):
+    est = estimator("linear", sampler=Slow())
     if fitted:
         est.fit(*part("linear", 40, 90))
     rows = 90 if fitted else 40
-    two_threads(est, monkeypatch)
+    two_threads(est)
     assert est.n_samples_seen_ == est.evidence_path_["n_samples"][-1] == rows
 
 
 def test_without_a_lock_rows_are_lost(monkeypatch):
     monkeypatch.setattr(_transaction, "_lock_of", lambda estimator: nullcontext())
-    est = two_threads(estimator("linear").fit(*part("linear", 40, 90)), monkeypatch)
+    est = two_threads(estimator("linear", sampler=Slow()).fit(*part("linear", 40, 90)))
     assert est.n_samples_seen_ == 90 > est.evidence_path_["n_samples"][-1]

@@ -214,8 +214,8 @@ def test_two_classes_are_weighed_by_their_difference(seed):
         ),
     ],
 )
-def test_a_wrong_difference_is_seen(name, right, wrong, monkeypatch):
-    monkeypatch.setattr(_regressions, name, broken(getattr(_regressions, name), right, wrong))
+def test_a_wrong_difference_is_seen(name, right, wrong, install_broken):
+    install_broken(_regressions, name, right, wrong)
     with pytest.raises(AssertionError):
         check_two_classes(0)
 
@@ -239,7 +239,8 @@ def test_the_tolerance_says_when_subsets_are_known_well_enough(monkeypatch):
         )
 
 
-def check_nearly_separated(seed):
+@pytest.mark.parametrize("seed", range(3))
+def test_draws_around_the_nearest_gaussian(seed):
     """Twenty columns and few rows: errors of draws around the nearest Gaussian, by bridges of a fit."""
     rng = np.random.default_rng([SEED, 8, seed])
     found = regressions("separated", "bernoulli", 60, 20, rng)
@@ -248,8 +249,3 @@ def check_nearly_separated(seed):
     assert abs(drawn.log_evidence - fitted.log_evidence_) < 4 * np.hypot(
         drawn.log_evidence_std, fitted.log_evidence_std_
     )
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_draws_around_the_nearest_gaussian(seed):
-    check_nearly_separated(seed)

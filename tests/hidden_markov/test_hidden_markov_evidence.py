@@ -5,7 +5,6 @@ from math import lgamma
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence.hidden_markov import HiddenMarkovModel, hidden_state_evidence
 from sgevidence.hidden_markov import _evidence as _hidden_evidence
@@ -111,8 +110,10 @@ def test_sampling_knows_the_sum_over_three_states(family, prior, rng, monkeypatc
         ),
     ],
 )
-def test_wrong_sums_over_labels_and_wrong_transitions_are_seen(owner, name, right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
+def test_wrong_sums_over_labels_and_wrong_transitions_are_seen(
+    owner, name, right, wrong, rng, monkeypatch, install_broken
+):
+    install_broken(owner, name, right, wrong)
     with pytest.raises(AssertionError):
         for family in FAMILIES:
             check_sampling(family, PRIORS[1], 2, rng, monkeypatch)

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from moved_transitions import by_grid, by_prior_draws
-from mutants import broken
 
 from sgevidence import (
     BayesianHMM,
@@ -47,7 +46,9 @@ def z_score(seed, **size):
     return (found.log_evidence - exact) / found.log_evidence_std
 
 
-@pytest.mark.parametrize("size", [dict(), dict(K=3, n=5), dict(p=2, n=6)])
+@pytest.mark.parametrize(
+    "size", [dict(), pytest.param(dict(K=3, n=5), marks=pytest.mark.slow), dict(p=2, n=6)]
+)
 def test_evidence_is_the_sum_over_sequences(size):
     assert abs(z_score(21, **size)) < 4
 
@@ -78,10 +79,10 @@ def test_error_bars_are_true(size):
         ("draw", "t_draws(rng, mode.shape, KERNEL_NU)", "2 * t_draws(rng, mode.shape, KERNEL_NU)"),
     ],
 )
-def test_broken_variants_are_seen(name, right, wrong, monkeypatch):
+def test_broken_variants_are_seen(name, right, wrong, install_broken):
     if right.startswith("+"):
         right, wrong = "... + 0.5 * np.log(K)", "..."
-    monkeypatch.setattr(MovedTransitions, name, broken(getattr(MovedTransitions, name), right, wrong))
+    install_broken(MovedTransitions, name, right, wrong)
     size = dict(K=3, n=5) if name == "log_kernels" else {}
     assert max(abs(z_score(seed, **size)) for seed in (21, 22, 23)) > 4
 
@@ -135,6 +136,7 @@ def test_a_column_that_moves_transitions_is_found_in_any_unit():
     assert fitted(X, K=1).log_evidence_ == pytest.approx(fitted(X[["y"]], None, K=1).log_evidence_)
 
 
+@pytest.mark.slow
 def test_a_stream_is_the_whole():
     X, _ = frame()
     whole = fitted(X)
@@ -144,6 +146,7 @@ def test_a_stream_is_the_whole():
     assert abs(stream.log_evidence_ - whole.log_evidence_) < 4 * errors
 
 
+@pytest.mark.slow
 def test_sensitivity_varies_the_prior_of_coefficients():
     X, _ = frame(40)
     table = prior_sensitivity(BayesianHMM(2, transitions="~ rain", random_state=0), X)

@@ -45,6 +45,13 @@ def rows(rng):
     return Rows.of(rng.standard_normal((N, 3)), rng.standard_normal(N), rng.uniform(0.5, 2, N))
 
 
+@pytest.fixture
+def in_parts(monkeypatch):
+    """Two blocks of rows make parts, as if the rows were many."""
+    monkeypatch.setattr(_rows, "MIN_BLOCKS_OF_PARTS", 2)
+    monkeypatch.setattr(_rows, "BLOCKS_PER_PART", 1)
+
+
 def moments(block):
     return float(block.weight @ block.y), block.X.T @ block.X
 
@@ -188,9 +195,7 @@ ESTIMATORS = {
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_estimators_have_the_same_digits(name, rng, monkeypatch):
-    monkeypatch.setattr(_rows, "MIN_BLOCKS_OF_PARTS", 2)  # as if the rows were many
-    monkeypatch.setattr(_rows, "BLOCKS_PER_PART", 1)
+def test_estimators_have_the_same_digits(name, rng, in_parts):
     X = rng.standard_normal((2600, 2))
     y = {"softmax": X[:, 0] > 0, "glm": rng.poisson(np.exp(X[:, 0]))}.get(name, X[:, 0])
     answers = []
@@ -202,9 +207,7 @@ def test_estimators_have_the_same_digits(name, rng, monkeypatch):
     assert answers[0] == answers[1]
 
 
-def test_a_model_of_ones_own_travels_to_processes(rng, monkeypatch):
-    monkeypatch.setattr(_rows, "MIN_BLOCKS_OF_PARTS", 2)
-    monkeypatch.setattr(_rows, "BLOCKS_PER_PART", 1)
+def test_a_model_of_ones_own_travels_to_processes(rng, in_parts):
     X, answers = rng.standard_normal((2000, 2)), []
     parts = dict(
         sample_prior=lambda rng, size: rng.standard_normal((size, 2)),

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 
-from sgevidence.history import Anchor, Influence, Memory, Reservoir, Rows, _influence, _memory
+from sgevidence.history import Anchor, Influence, Memory, Reservoir, Rows, _influence
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import SoftmaxModel
 from sgevidence.targets import Likelihood, Target, find_mode
@@ -42,7 +41,8 @@ def mixture(rng):
     return influence_of(model, rows, np.array([0.0, 0.0, 4.0, 4.0, 0, 0, 0, 0, 0, 0]), rng), rows
 
 
-def check_remainder(rng, problem):
+@pytest.mark.parametrize("problem", [softmax, mixture])
+def test_what_a_row_leaves_beside_its_quadratic(rng, problem):
     """Row by row what the anchor leaves of it, whose derivatives come from autograd."""
     influence, rows = problem(rng)
     model, a, theta = influence
@@ -56,11 +56,7 @@ def check_remainder(rng, problem):
 
 
 @pytest.mark.parametrize("problem", [softmax, mixture])
-def test_what_a_row_leaves_beside_its_quadratic(rng, problem):
-    check_remainder(rng, problem)
-
-
-def check_quiet(rng, problem):
+def test_what_is_left_is_quiet(rng, problem):
     """The other rows add hardly anything, or are many alike; no rare row of large influence is among them.
 
     Hardly: rows that swing little are not looked at closely.
@@ -78,12 +74,7 @@ def check_quiet(rng, problem):
         assert len(chosen) < 2 * RARE, "more rows than it takes"
 
 
-@pytest.mark.parametrize("problem", [softmax, mixture])
-def test_what_is_left_is_quiet(rng, problem):
-    check_quiet(rng, problem)
-
-
-def check_loudest(rng):
+def test_how_many_are_loud(rng):
     """Ten of two sizes over a thousand alike: these ten, unless all may stay or ten are enough to be seen."""
     r = rng.permutation(np.r_[np.full(5, 2.0), np.full(5, 1.0), np.full(1000, 0.01)])
     order, n = _influence.loudest(r, 1e-9, 100.0)
@@ -92,10 +83,6 @@ def check_loudest(rng):
     assert _influence.loudest(r, 5.2, 100.0)[1] == 5
     assert _influence.loudest(r, 1e-9, 7.0)[1] == 0  # 25.1² / 85 = 7.4 rows make it
     assert _influence.loudest(r, 0.0, np.inf)[1] == len(r) and _influence.loudest(r[:0], 0.0, 1.0)[1] == 0
-
-
-def test_how_many_are_loud(rng):
-    check_loudest(rng)
 
 
 def test_at_most_so_many_the_loudest_first(rng):
@@ -188,9 +175,14 @@ def check_unbiased(rng, n_streams=4000):
     assert np.all(np.abs(mean - 1.0) < 5 * std), f"biased: {mean.round(2)}"
 
 
+@pytest.fixture
+def a_third_at_most(monkeypatch):
+    """Rows of high leverage may be a third of those at hand."""
+    monkeypatch.setattr("sgevidence.history._memory.MAX_HIGH_LEVERAGE_SHARE", 0.34)
+
+
 @pytest.mark.slow
-def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
+def test_sums_over_the_sample_are_unbiased(rng, a_third_at_most):
     check_unbiased(rng)
 
 
@@ -208,9 +200,8 @@ def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
         ("with_high_leverage", "rows.join(self.high_leverage)", "rows"),
     ],
 )
-def test_broken_parting_is_caught(rng, monkeypatch, method, right, wrong):
-    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
-    monkeypatch.setattr(Memory, method, broken(getattr(Memory, method), right, wrong))
+def test_broken_parting_is_caught(rng, a_third_at_most, install_broken, method, right, wrong):
+    install_broken(Memory, method, right, wrong)
     with pytest.raises(AssertionError):
         check_unbiased(rng)
 
@@ -243,16 +234,14 @@ def test_nothing_is_looked_at_while_all_rows_are_used(rng):
     assert memory.high_leverage is None and memory.complete and len(memory.sample) == 20
 
 
-def test_a_sample_that_has_grown_is_not_looked_at(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
+def test_a_sample_that_has_grown_is_not_looked_at(rng, a_third_at_most):
     memory = Memory.empty(12, 1000).absorb(numbered(1, 21), rng, influence=Listed(50))
     memory = memory.absorb(numbered(21, 28), rng, grow=True, influence=Listed(2))
     assert memory.reservoir.capacity == 24 and memory.n_rows == 27
     assert set(memory.high_leverage.y) == {22, 24, 26}
 
 
-def test_weights_and_old_memories_stay(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
+def test_weights_and_old_memories_stay(rng, a_third_at_most):
     memory, before = absorbed(rng, (4, 4, 2, 5))
     assert 0 < memory.n_high_leverage <= 4 and memory.n_at_hand == memory.n_high_leverage + 12
     np.testing.assert_array_equal(memory.high_leverage.weight, 1.0 + memory.high_leverage.y % 3)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.stats import chi2
 
 from sgevidence.history import Reservoir, Rows
@@ -75,8 +74,8 @@ def test_every_sample_is_equally_likely(rng, cuts):
     ],
     ids=["position of the chunk's last row", "off by one", "wrong rows", "nothing replaced"],
 )
-def test_broken_reservoir_is_caught(rng, monkeypatch, name, right, wrong):
-    monkeypatch.setattr(Reservoir, name, broken(getattr(Reservoir, name), right, wrong))
+def test_broken_reservoir_is_caught(rng, install_broken, name, right, wrong):
+    install_broken(Reservoir, name, right, wrong)
     with pytest.raises(AssertionError, match="not uniform"):
         check_uniform(rng, CUTS["uneven"])
 

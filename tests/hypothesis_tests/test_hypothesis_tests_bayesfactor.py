@@ -124,6 +124,7 @@ def three_within():
     return frame, anova(frame["seconds"], frame[["cue", "load", "side"]], subjects=frame["who"])
 
 
+@pytest.mark.slow
 def test_anova_of_three_factors_within_subjects(three_within):
     """Eleven people, each in all 2 × 3 × 2 cells; up to eight scales g."""
     frame, found = three_within

@@ -190,7 +190,10 @@ def test_an_interval_of_a_correlation():
     assert log_of(correlation(x, y, null=(-0.2, 0.3))) == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.parametrize("table", [DOLLS, [[0, 9], [4, 5]], [[3000, 10], [2800, 60]]])
+@pytest.mark.parametrize(
+    "table",
+    [[[0, 9], [4, 5]], *(pytest.param(t, marks=pytest.mark.slow) for t in (DOLLS, [[3000, 10], [2800, 60]]))],
+)
 def test_odds_of_a_table_are_differences_of_logits_of_betas(table):
     """P(log odds ratio in an interval) by scipy's distribution function of one beta, over the other."""
     table = np.asarray(table)

@@ -8,7 +8,7 @@ import pytest
 from mutants import broken
 from scipy.stats import ks_2samp
 
-from sgevidence.kernels import _reflected, reflected_langevin, reflected_sghmc
+from sgevidence.kernels import reflected_langevin, reflected_sghmc
 
 A = np.array([1.0, 2.0, 0.5])
 FLOOR = -2.0
@@ -96,14 +96,3 @@ def test_sghmc_is_right_up_to_its_step(rng):
     check_restricted(kernel(1e-4, 2000), rng)
     theta, _ = kernel(0.1, 300)(np.full((M, 3), 0.3), rng)
     assert np.mean(log_likelihood(theta)) > np.mean(log_likelihood(by_rejection(rng))) + 0.1
-
-
-def test_reflection(rng):
-    """Speed is kept, the part along n̂ turned, the rest left; without a direction the particle turns back."""
-    v, n = rng.standard_normal((2, 50, 4))
-    out = _reflected.reflect(v, n)
-    np.testing.assert_allclose(np.sum(out**2, axis=1), np.sum(v**2, axis=1))
-    np.testing.assert_allclose(np.sum(out * n, axis=1), -np.sum(v * n, axis=1))
-    np.testing.assert_allclose(_reflected.reflect(out, n), v)
-    for nowhere in (np.zeros_like(v), np.full_like(v, np.nan)):
-        np.testing.assert_array_equal(_reflected.reflect(v, nowhere), -v)

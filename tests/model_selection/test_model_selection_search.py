@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from estimator_cases import data, estimator, same_fit
+from joblib import parallel_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -35,7 +36,8 @@ def test_in_a_pipeline_and_in_parallel(kind, parameter, values):
     # the grid is of the model only: a scaler would change the density by a Jacobian
     model = make_pipeline(FunctionTransformer(), estimator(kind))
     grid = {f"{type(model[-1]).__name__.lower()}__{parameter}": values}
-    serial, parallel = (search(model, grid, n_jobs=n).fit(*data(kind)) for n in (1, 2))
+    with parallel_config(backend="threading"):  # processes take seconds to start
+        serial, parallel = (search(model, grid, n_jobs=n).fit(*data(kind)) for n in (1, 2))
     scores = serial.cv_results_["mean_test_score"]
     np.testing.assert_array_equal(scores, parallel.cv_results_["mean_test_score"])
     for value, score in zip(values, scores):

@@ -12,8 +12,10 @@ from scipy.special import gammaln
 from sgevidence import SGAIS, BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.models._linear_posterior import Spectrum
-from sgevidence.models._regression import design_matrix
+
+
+def design_matrix(X, fit_intercept):
+    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
 
 
 def problem(n, d, scale=1.0, noise=1.0, collinear=False, weighted=False, seed=0, **prior):
@@ -353,7 +355,7 @@ def check_plane(X, y, rng):
     return found[0]
 
 
-@pytest.mark.parametrize("name", ["whole", "rounded", "rows twice"])
+@pytest.mark.parametrize("name", ["whole", "rounded", pytest.param("rows twice", marks=pytest.mark.slow)])
 def test_rows_on_a_plane_have_the_digits_of_numbers(rng, name):
     """Residuals of rounding told of a noise of rounding, by which the log evidence was nats off a row."""
     X, y = on_a_plane(rng)[name]
@@ -379,13 +381,6 @@ def test_the_support_ends_at_the_least_noise_wherever_that_is(rng):
     for scale in np.exp(np.linspace(-4.0, 0.0, 200)):  # s goes down in steps of eight
         model = LinearModel(4, noise_scale=float(scale))
         assert np.isfinite(model.exact_log_evidence(Rows.of(X, y)))
-
-
-def test_noise_without_a_least_size_is_caught(rng, monkeypatch):
-    monkeypatch.setattr(Spectrum, "least_log_noise", lambda *_: -np.inf)
-    with pytest.raises((AssertionError, ArithmeticError)):
-        for X, y in on_a_plane(rng).values():
-            check_plane(X, y, rng)
 
 
 def test_rows_of_a_bounded_noise_are_right_on_a_plane(rng):
@@ -428,14 +423,6 @@ def check_rounding(rng):
 
 def test_rounding_has_a_bound(rng):
     check_rounding(rng)
-
-
-@pytest.mark.parametrize("factor", [1e-4, 1e5])
-def test_a_bound_that_is_far_off_is_caught(rng, monkeypatch, factor):
-    bound = Spectrum.rounding
-    monkeypatch.setattr(Spectrum, "rounding", lambda self, s: factor * bound(self, s))
-    with pytest.raises((AssertionError, DivergenceError)):
-        check_rounding(rng)
 
 
 def test_a_row_that_takes_the_digits_of_all_others_is_refused(rng):

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.integrate import simpson
 from scipy.signal import lfilter
 
@@ -47,7 +46,7 @@ def ends_and_density(watching, x, run, y=None):
     return low[0, 0], high[0, 0], np.exp(block.log_p[0, run])
 
 
-def check_discrete(rng):
+def test_classes_and_counts_have_the_sum_of_their_probabilities(rng):
     labels = rng.integers(4, size=(33, 1)).astype(float)
     chain = (np.cumsum(rng.random((33, 1)) < 0.1, axis=0) % 2).astype(float)
     counts = rng.poisson(2.0, (33, 1)).astype(float)
@@ -61,10 +60,6 @@ def check_discrete(rng):
             low, high, p = np.transpose([ends_and_density(watching, float(k), run) for k in values])
             np.testing.assert_allclose(high, np.cumsum(p), atol=1e-9)
             np.testing.assert_allclose(low, np.cumsum(p) - p, atol=1e-9)
-
-
-def test_classes_and_counts_have_the_sum_of_their_probabilities(rng):
-    check_discrete(rng)
 
 
 def check_continuous(rng, names):
@@ -91,7 +86,7 @@ def test_numbers_have_the_integral_of_their_density(rng):
     check_continuous(rng, ("normal", "regression", "one noise", "series"))
 
 
-def check_rows_together(rng):
+def test_rows_of_a_block(rng):
     """Rows of one block have what they have one by one, also under runs that began in the block."""
     X = rng.integers(3, size=(19, 2)).astype(float)
     for model in (CategorySegment(3), CountSegment(2.0), NormalSegment()):
@@ -103,10 +98,6 @@ def check_rows_together(rng):
         together.absorb(X[11:], None)
         found = together.runs.expected.pop().cdf(leaders)
         np.testing.assert_allclose(np.swapaxes(found, 0, 1), expected, atol=1e-9)
-
-
-def test_rows_of_a_block(rng):
-    check_rows_together(rng)
 
 
 def check_fair(rng, streams=200, rows=60):
@@ -137,8 +128,8 @@ def test_the_bets_are_fair(rng):
         (CalibrationTest, "_of_time", "recent[:, 0]", "(recent[:, 0] + g[0])"),
     ],
 )
-def test_power_unfair_bets(owner, name, right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
+def test_power_unfair_bets(owner, name, right, wrong, rng, install_broken):
+    install_broken(owner, name, right, wrong)
     with pytest.raises(AssertionError):
         check_fair(rng)
 

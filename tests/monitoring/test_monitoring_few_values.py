@@ -10,8 +10,8 @@ import pytest
 
 from sgevidence import BayesianGLM, BayesianSoftmaxRegression, EvidenceMonitor, EvidenceWarning
 from sgevidence.monitoring import NormalSegment, RegressionSegment, segment
-from sgevidence.monitoring._few_values import FEWEST_ROWS, MAX_FEW_VALUES, FewValues
 
+FEWEST_ROWS, MAX_FEW_VALUES = 30, 8  # before anything is said, and that are called few
 NILE = json.loads((Path(__file__).parents[1] / "data" / "nile.json").read_text())
 
 
@@ -126,8 +126,7 @@ def test_what_is_advised_works(rng):
 def test_the_answer_does_not_depend_on_the_cut(rng):
     for n_values in (1, 2, 5, MAX_FEW_VALUES, 4 * MAX_FEW_VALUES):
         X = rng.integers(0, n_values, (200, 3)).astype(float)
-        one, found = FewValues(), {}
-        for x in X:
-            found |= one.look(x[None])
-        assert found == FewValues().look(X)
-        assert bool(found) == (2 <= n_values <= MAX_FEW_VALUES)
+        one_by_one = [words for _, words in heard(EvidenceMonitor(NormalSegment()), X, 1)]
+        at_once = [words for _, words in heard(EvidenceMonitor(NormalSegment()), X, 200)]
+        assert sorted("; ".join(one_by_one).split("; ")) == sorted("; ".join(at_once).split("; "))
+        assert bool(at_once) == (2 <= n_values <= MAX_FEW_VALUES)

@@ -233,7 +233,10 @@ def test_columns_of_a_forecast_come_after_the_series(rng):
     assert ar.forecast(3, X[20:23]).shape == (3,)
 
 
-@pytest.mark.parametrize("first, steps", [(1900, [1]), (0, [1]), (1950.0, [1, 1, 2])])
+@pytest.mark.parametrize(
+    "first, steps",
+    [(1900, [1]), *(pytest.param(*p, marks=pytest.mark.slow) for p in ((0, [1]), (1950.0, [1, 1, 2])))],
+)
 def test_a_column_that_counts_the_rows_is_refused_beside_others(first, steps, rng):
     """Years moved the log evidence by nats as if they were data."""
     years = first + np.cumsum(np.resize(steps, 60)) - steps[0]

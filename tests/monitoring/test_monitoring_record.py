@@ -6,7 +6,6 @@ import pytest
 from sgevidence import BayesianGMM, EvidenceMonitor
 from sgevidence.displays import SurpriseDisplay
 from sgevidence.monitoring import NormalSegment
-from sgevidence.monitoring._watch import LENGTH, Record
 
 
 @pytest.mark.parametrize("model", [None, NormalSegment()])
@@ -25,18 +24,20 @@ def test_rows_one_by_one_and_at_once_leave_the_same_record(model, rng):
 
 
 def test_a_full_record_is_halved_and_loses_nothing(rng):
-    n = 3 * LENGTH + 5
-    log_p = rng.normal(size=n)
-    whole, pieces, i = Record().extended(np.arange(1, n + 1), log_p), Record(), 0
+    """4096 steps at most; what it adds up to does not depend on how the stream was cut."""
+    n, monitor, log_p = 12_300, EvidenceMonitor(NormalSegment(), max_runs=2), []
+    X, i = rng.normal(size=(n, 1)), 0
+    whole = EvidenceMonitor(NormalSegment(), max_runs=2).fit(X).log_predictive_path_
     while i < n:
         j = i + int(rng.integers(1, 1000))
-        pieces, i = pieces.extended(np.arange(i + 1, min(j, n) + 1), log_p[i:j]), j
-    for a, b in zip(whole, pieces):
-        np.testing.assert_array_equal(a, b)
-    assert LENGTH // 2 <= len(whole.n_samples) < LENGTH
-    ends = np.append(0.0, np.cumsum(log_p))[whole.n_samples]
-    np.testing.assert_allclose(np.cumsum(whole.log_predictive), ends, atol=1e-9)
-    assert whole.n_samples[-1] == n
+        log_p.extend(monitor.partial_fit(X[i:j]).log_predictive_)
+        i = j
+    path = monitor.log_predictive_path_
+    np.testing.assert_array_equal(path["n_samples"], whole["n_samples"])
+    assert 2048 <= len(path["n_samples"]) < 4096 and path["n_samples"][-1] == n
+    ends = np.append(0.0, np.cumsum(log_p))[path["n_samples"]]
+    np.testing.assert_allclose(np.cumsum(path["log_predictive"]), ends, atol=1e-8)
+    np.testing.assert_allclose(path["log_predictive"], whole["log_predictive"], atol=1e-8)
 
 
 def test_the_record_is_the_readers_own(rng):

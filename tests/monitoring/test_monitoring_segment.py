@@ -7,7 +7,7 @@ import pytest
 from segment_cases import enumerate_segmentations, normal_evidence, regression_evidence
 
 from sgevidence import BayesianGMM, EvidenceMonitor
-from sgevidence.monitoring import NormalSegment, RegressionSegment, _filter, segment
+from sgevidence.monitoring import NormalSegment, RegressionSegment, segment
 
 
 def check_normal(rng, height=4.0, hazard=0.4):
@@ -25,11 +25,45 @@ def check_normal(rng, height=4.0, hazard=0.4):
     return best
 
 
-@pytest.mark.parametrize("block", [3, 20])
-def test_posterior_and_best_are_those_of_all_segmentations(block, rng, monkeypatch):
-    monkeypatch.setattr(_filter, "PRUNED_ROWS", block)
-    monkeypatch.setattr(_filter, "LOG_NEGLIGIBLE_RUN", -np.inf)
+def test_posterior_and_best_are_those_of_all_segmentations(rng):
     assert len(check_normal(rng)) >= 2  # there is a path to trace back
+
+
+def by_recursion(n, hazard, evidence):
+    """As by enumeration, O(n²): sums and the best segmentation of the rows before and after each row."""
+
+    def ends(evidence):
+        total, best = np.zeros(n + 1), [(0.0, ())]
+        for t in range(1, n + 1):
+            prior = [(np.log(hazard) if s else 0.0) + (t - s - 1) * np.log1p(-hazard) for s in range(t)]
+            terms = [prior[s] + evidence(s, t) for s in range(t)]
+            total[t] = np.logaddexp.reduce(total[:t] + terms)
+            best.append(max((best[s][0] + terms[s], (*best[s][1], s)) for s in range(t)))
+        return total, best[n][1][1:]
+
+    before, best = ends(evidence)
+    after, _ = ends(lambda s, t: evidence(n - t, n - s))
+    p = np.exp(before + np.log(hazard) + after[::-1] - before[n])[:n]
+    p[0] = 0.0
+    return before[n], p, best
+
+
+def test_posterior_and_best_of_more_rows_than_one_block(rng):
+    """The filter prunes after twenty rows, and goes on."""
+    n, hazard = 65, 0.1
+    X = (rng.normal(size=n) + 4.0 * np.repeat([0.0, 1.0, -1.0], [19, 23, 23]))[:, None]
+    evidence = functools.cache(lambda s, t: normal_evidence(X[s:t]))
+    for few in (9, n):
+        log_Z, p, best = by_recursion(few, hazard, evidence)
+        if few == 9:
+            exact = enumerate_segmentations(few, hazard, evidence)
+            np.testing.assert_allclose((log_Z, *p), (exact[0], *exact[2]), atol=1e-10)
+            assert best == exact[3]
+    found = segment(X, model=NormalSegment(), hazard=hazard)
+    np.testing.assert_allclose(found.log_evidence, log_Z, atol=1e-8)
+    np.testing.assert_allclose(found.probability, p, atol=1e-7)
+    np.testing.assert_array_equal(found.change_points, best)
+    assert len(best) >= 2
 
 
 def test_regression(rng):

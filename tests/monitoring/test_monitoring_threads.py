@@ -3,15 +3,12 @@
 import multiprocessing
 import os
 import threading
-import time
-from contextlib import nullcontext
 
 import pytest
 
 from sgevidence import BayesianLinearRegression, EvidenceMonitor
-from sgevidence.estimators import _transaction, all_or_nothing
+from sgevidence.estimators import all_or_nothing
 from sgevidence.monitoring import NormalSegment
-from sgevidence.monitoring._watch import RowWatch
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="nobody forks here")
 IN_TIME = 20.0  # seconds in which a child that does not hang is back
@@ -40,20 +37,6 @@ def test_no_thread_loses_rows(rng):
     posterior = monitor.run_length_posterior_
     assert (posterior["start"] + posterior["run_length"] == n).all()
     assert monitor.log_predictive_path_["n_samples"][-1] == n
-
-
-def test_power_without_a_lock_rows_are_lost(rng, monkeypatch):
-    learn = RowWatch.learn
-
-    def slow(self, *args):
-        time.sleep(0.02)
-        return learn(self, *args)
-
-    monkeypatch.setattr(RowWatch, "learn", slow)
-    monkeypatch.setattr(_transaction, "_lock_of", lambda estimator: nullcontext())
-    monitor, n = feed(rng, n_rows=20)
-    posterior = monitor.run_length_posterior_
-    assert not (posterior["start"] + posterior["run_length"] == n).all()
 
 
 def child_of_a_fork(work):
@@ -107,32 +90,22 @@ def test_a_forked_child_takes_the_call_back_and_goes_on(make, rng):
 
     assert fork_inside(estimator, work) == (True, 20, 40)
     assert estimator.half_done_  # in the parent the call has gone through
-    assert child_of_a_fork(lambda: 5) == 5 and not _transaction._CALLS
-
-
-@needs_fork
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_power_a_child_with_the_locks_of_its_parent_hangs(rng, monkeypatch):
-    monkeypatch.setattr(f"{__name__}.IN_TIME", 2.0)
-    estimator, X = EvidenceMonitor(NormalSegment()), rng.normal(size=(20, 1))
-    lock = _transaction._lock_of(estimator)
-    lock.acquire()  # by nobody's call, so that the child does not know it
-    lookup = _transaction._lock_of
-    monkeypatch.setattr(_transaction, "_lock_of", lambda e: lock if e is estimator else lookup(e))
-    assert child_of_a_fork(lambda: estimator.partial_fit(X).n_samples_seen_) is None
-    lock.release()
+    assert child_of_a_fork(lambda: 5) == 5
 
 
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_thread_that_forks_inside_its_own_call_keeps_it(rng):
-    estimator = EvidenceMonitor(NormalSegment())
+    estimator, X = EvidenceMonitor(NormalSegment()), rng.normal(size=(20, 1))
 
-    def work():
-        lock = _transaction._lock_of(estimator)
-        return estimator.half_done_, lock.locked()
+    def waits(seconds):
+        """Whether another thread's call waits for the one inside."""
+        other = threading.Thread(target=estimator.partial_fit, args=(X,), daemon=True)
+        other.start()
+        other.join(seconds)
+        return other.is_alive()
 
     with all_or_nothing(estimator):
         estimator.half_done_ = True
-        assert child_of_a_fork(work) == (True, True)
-    assert not _transaction._lock_of(estimator).locked()
+        assert child_of_a_fork(lambda: (estimator.half_done_, waits(0.3))) == (True, True)
+    assert not waits(IN_TIME)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.stats import kstest
 
 from sgevidence import EvidenceWarning
@@ -39,8 +38,8 @@ def test_right_where_the_variance_is_finite(rng):
     [("Weights(-ell)", "Weights(ell)"), ("-inverse.log_mean", "inverse.log_mean")],
     ids=["arithmetic mean", "sign"],
 )
-def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(HarmonicMean, "_run", broken(HarmonicMean._run, right, wrong))
+def test_a_mistake_is_seen(rng, install_broken, right, wrong):
+    install_broken(HarmonicMean, "_run", right, wrong)
     with pytest.raises(AssertionError, match="errors are"):
         check(rng)
 
@@ -59,13 +58,21 @@ def test_a_warning_at_each_use(rng):
         assert len(caught) == 1
 
 
-def test_draws_by_hmc_are_from_the_posterior(rng, monkeypatch):
+class WithoutDraws(LinearModel):
+    has_exact_posterior = False
+
+
+class FailingDraws(LinearModel):
+    def exact_posterior(self, rows, rng, size):
+        raise ValueError("inside the formula")
+
+
+def test_draws_by_hmc_are_from_the_posterior(rng):
     """The exact draws are taken away: HMC must give the same distribution, and the same estimate."""
     model = LinearModel(1, noise_std=1.0)
     rows = Rows.of(np.linspace(-1, 1, 40)[:, None], np.linspace(-2, 2, 40))
     exact = model.exact_posterior(rows, rng, 100_000)
-    monkeypatch.setattr(LinearModel, "has_exact_posterior", False)
-    result = HarmonicMean(1000).run(model, rows, rng)
+    result = HarmonicMean(1000).run(WithoutDraws(1, noise_std=1.0), rows, rng)
     assert result.theta.shape == (1000, 2) and np.all(result.weights == 1 / 1000)
     assert min(kstest(a, b).pvalue for a, b in zip(result.theta.T, exact.T)) > 1e-4
     assert result.n_gradients > 0 and result.diagnostics["acceptance"] > 0.5
@@ -76,7 +83,7 @@ def test_a_cloud_in_one_place_is_seen(rng, monkeypatch):
     with pytest.raises(AssertionError):
         with monkeypatch.context() as patch:
             patch.setattr(HMC, "trajectories", gather)
-            test_draws_by_hmc_are_from_the_posterior(rng, patch)
+            test_draws_by_hmc_are_from_the_posterior(rng)
 
 
 @pytest.mark.parametrize("noise_std", [1.0, None])
@@ -88,15 +95,10 @@ def test_impossible_rows_are_named(rng, noise_std, huge):
         HarmonicMean(100).run(LinearModel(1, noise_std=noise_std), rows, rng)
 
 
-def test_a_formula_that_fails_is_not_taken_for_none(rng, monkeypatch):
+def test_a_formula_that_fails_is_not_taken_for_none(rng):
     """An error inside of it must not be answered by the other algorithm."""
-
-    def fails(self, rows, rng, size):
-        raise ValueError("inside the formula")
-
-    monkeypatch.setattr(LinearModel, "exact_posterior", fails)
     with pytest.raises(ValueError, match="inside the formula"):
-        HarmonicMean(100).run(BROAD, ROWS, rng)
+        HarmonicMean(100).run(FailingDraws(1, noise_std=1.0), ROWS, rng)
 
 
 def gather(self, theta, *_):

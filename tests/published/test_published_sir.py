@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence import BayesianLinearRegression
 from sgevidence.history import Rows
@@ -49,8 +48,8 @@ def test_against_the_closed_form(rng, chunk_size):
     ],
     ids=["rows are lost", "moves on another target", "weights are forgotten"],
 )
-def test_a_mistake_is_seen(rng, monkeypatch, owner, name, right, wrong):
-    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
+def test_a_mistake_is_seen(rng, install_broken, owner, name, right, wrong):
+    install_broken(owner, name, right, wrong)
     with pytest.raises(AssertionError, match="errors are"):
         check(rng)
 

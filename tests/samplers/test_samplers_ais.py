@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence import BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
@@ -85,8 +84,8 @@ increment = delta * path.increment(cloud.theta)
     ],
     ids=["the step of another λ", "weight after the move", "move at the λ before"],
 )
-def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(Anneal, "__call__", broken(Anneal.__call__, right, wrong))
+def test_a_mistake_is_seen(rng, install_broken, right, wrong):
+    install_broken(Anneal, "__call__", right, wrong)
     with pytest.raises(AssertionError, match="biased"):
         check_unbiased(rng)
 

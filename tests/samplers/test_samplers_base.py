@@ -9,13 +9,13 @@ from sklearn.base import clone
 
 from sgevidence import SGAIS, EvidenceWarning
 from sgevidence.models import LinearModel
-from sgevidence.samplers import AIS, SIR, EvidenceResult, Parts, SequentialSGMCMC, check_history
+from sgevidence.samplers import AIS, SIR, EvidenceResult, SequentialSGMCMC, check_history
 from sgevidence.transitions import HMC, SGHMC
 
 MODEL = LinearModel(2, noise_std=1.0)
 
 
-def check_run(rng):
+def test_run_is_one_update(rng):
     """``run`` is ``init`` and one ``update``: the same numbers, costs added up over the records."""
     rows, sampler = data(MODEL, 300, rng), SGAIS(50, max_particles=50, chunk_size=60, proposal=None)
     seed = int(rng.integers(2**31))
@@ -35,10 +35,6 @@ def check_run(rng):
     assert np.abs(off).max() < 5 / np.sqrt(0.3 * 50)
 
 
-def test_run_is_one_update(rng):
-    check_run(rng)
-
-
 @pytest.mark.parametrize("sampler", [SGAIS, AIS, SIR, SequentialSGMCMC])
 def test_no_two_samplers_share_a_part(sampler):
     """A part that is the signature's default is cloned; one that is given is taken as it is."""
@@ -47,12 +43,6 @@ def test_no_two_samplers_share_a_part(sampler):
     one.set_params(move__n_steps=3)
     assert other.move.n_steps == sampler().move.n_steps != 3
     assert sampler(move=given).move is given and clone(one).move.n_steps == 3
-
-
-def test_parts_that_are_shared_are_seen(monkeypatch):
-    monkeypatch.setattr(Parts, "_own", lambda self, name, part: part)
-    with pytest.raises(AssertionError):
-        test_no_two_samplers_share_a_part(AIS)
 
 
 def test_parameters_of_parts_are_checked():

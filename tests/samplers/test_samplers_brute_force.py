@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
@@ -68,7 +67,7 @@ def test_careful_runs_against_long_brute_force(rng, K):
     assert claimed.mean() < 0.08
 
 
-def cross_labels(monkeypatch, model):
+def cross_labels(monkeypatch, install_broken, model):
     """Sampler with the trap: canonical slots, their covariance for preconditioner, relabelled as it goes."""
     slots = {}
 
@@ -90,18 +89,16 @@ def cross_labels(monkeypatch, model):
     monkeypatch.setattr(_hmc, "curvature_coordinates", covariance_of_slots)
     monkeypatch.setattr(_hmc, "hmc", relabelled_hmc)
     # the bias grows with the number of moves, all of one length
-    monkeypatch.setattr(
-        HMC,
-        "leapfrog_steps",
-        broken(HMC.leapfrog_steps, "self.trajectory_length * 2.0 ** (repeat - 1)", "self.trajectory_length"),
+    install_broken(
+        HMC, "leapfrog_steps", "self.trajectory_length * 2.0 ** (repeat - 1)", "self.trajectory_length"
     )
     return HMC(min_trajectories=8, max_trajectories=8)
 
 
 @pytest.mark.nightly
-def test_crossing_labels_is_caught(rng, monkeypatch):
+def test_crossing_labels_is_caught(rng, monkeypatch, install_broken):
     """K = 5, where the trap is worth +0.1 nats here (K = 3: +0.02, too little to see; K = 2: −0.08)."""
     model = MixtureModel(5, 2)
-    move = cross_labels(monkeypatch, model)
+    move = cross_labels(monkeypatch, install_broken, model)
     with pytest.raises(AssertionError, match=r"biased: 0\.\d"):
         check_mean(model, REFERENCE[5], rng, 10, move=move, **CAREFUL)

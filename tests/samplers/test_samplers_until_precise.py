@@ -7,7 +7,6 @@ from time import perf_counter
 import numpy as np
 import pytest
 from joblib import parallel_config
-from mutants import broken
 from scipy.special import softmax
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, clone
@@ -73,8 +72,8 @@ def test_the_target_is_met_and_the_error_covers(rng):
         ("ceil(n * (std / self.tolerance) ** 2) - n", "ceil(n * (std / self.tolerance) ** 4)"),
     ],
 )
-def test_a_run_that_stops_wrongly_is_seen(right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(UntilPrecise, "_runs_to_go", broken(UntilPrecise._runs_to_go, right, wrong))
+def test_a_run_that_stops_wrongly_is_seen(right, wrong, rng, install_broken):
+    install_broken(UntilPrecise, "_runs_to_go", right, wrong)
     with pytest.raises(AssertionError):
         check_target_and_cover(rng)
 

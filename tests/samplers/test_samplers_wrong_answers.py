@@ -70,14 +70,6 @@ def test_a_buffer_that_is_filled_again_and_again(model, name, few):
     np.testing.assert_array_equal(one.theta, other.theta)
 
 
-@KEEPERS
-@pytest.mark.filterwarnings("ignore:the mean predictive")
-def test_rows_that_are_not_copied_are_seen(few, monkeypatch):
-    monkeypatch.setattr(Rows, "copy", lambda self: self)
-    with pytest.raises(AssertionError):
-        test_a_buffer_that_is_filled_again_and_again(LINEAR, "sim_L", few)
-
-
 # ------------------------------------------------------------------------- rows that nothing can explain
 
 

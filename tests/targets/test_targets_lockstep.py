@@ -7,7 +7,7 @@ from mutants import broken
 
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.targets import Likelihood, Target, _lockstep, climb_together, peaks
+from sgevidence.targets import Likelihood, Target, climb_together, peaks
 
 D = 3
 WIDE = np.array([1.0, 1e4, 25.0])
@@ -55,7 +55,7 @@ def test_climbs_end_at_maxima_and_say_where_they_have_been(rng):
     ids=["steepest ascent", "curvature upside down"],
 )
 def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setitem(globals(), "climb_together", broken(_lockstep.climb_together, right, wrong))
+    monkeypatch.setitem(globals(), "climb_together", broken(climb_together, right, wrong))
     with pytest.raises(AssertionError):
         check(rng)
 

@@ -103,16 +103,16 @@ def test_difference_is_exact_for_a_quadratic(rng):
         "common in spread",
     ],
 )
-def test_broken_differences_are_caught(rng, monkeypatch, where, right, wrong):
+def test_broken_differences_are_caught(rng, install_broken, where, right, wrong):
     difference, mutant = of_difference, estimate
     if where == "difference":
         difference = broken(of_difference, right, wrong)
     elif where == "estimate":
         mutant = broken(estimate, right, wrong)
     elif where in ("remainder", "standing_for"):
-        monkeypatch.setattr(_sampling_error, where, broken(getattr(_sampling_error, where), right, wrong))
+        install_broken(_sampling_error, where, right, wrong)
     else:
-        monkeypatch.setattr(SampleEstimate, "from_blocks", broken(SampleEstimate.from_blocks, right, wrong))
+        install_broken(SampleEstimate, "from_blocks", right, wrong)
     with pytest.raises(AssertionError, match=r"biased|noise off"):
         check_noise(MODELS["softmax"], rng, difference, mutant)
 

@@ -9,7 +9,7 @@ from sgevidence import SGAIS, ImpossibleRowsError
 from sgevidence.history import Memory, Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
-from sgevidence.particles import RESAMPLING, Cloud, Genealogy
+from sgevidence.particles import RESAMPLING, Cloud, Genealogy, Weights
 from sgevidence.samplers._sgais import crossing_of
 from sgevidence.transitions import (
     HMC,
@@ -25,7 +25,7 @@ from sgevidence.transitions import (
     Step,
     Streams,
 )
-from sgevidence.transitions._crossing import Plan
+from sgevidence.transitions._crossing import Plan, is_better
 from sgevidence.transitions._watchlist import Watchlist
 
 MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400
@@ -144,17 +144,18 @@ def test_modes_that_know_less_than_what_was_offered_are_taken_back(rng, monkeypa
     check_taken_back(rng, monkeypatch)
 
 
-def test_a_blunt_answer_is_weighed_against_particles_that_were_carried_along(rng, monkeypatch):
+def test_a_blunt_answer_is_weighed_against_particles_that_were_carried_along(rng):
     """The first rows have no others; later ones do, and a blunt answer is taken if it claims clearly more."""
-    model = MixtureModel(2, 1)
     rows, asked = Rows.of(rng.standard_normal((300, 1))), []
 
-    def blunt(model, rows, rng, size, found=MixtureModel.own_answer):
-        asked.append(found(model, rows, rng, size))
-        more = asked[-1].log_evidence + 9.0 * (len(asked) > 1)
-        return asked[-1]._replace(log_evidence=more, log_evidence_std=1.0)
+    class Blunt(MixtureModel):
+        @staticmethod
+        def own_answer(model, rows, rng, size):
+            asked.append(MixtureModel.own_answer(model, rows, rng, size))
+            more = asked[-1].log_evidence + 9.0 * (len(asked) > 1)
+            return asked[-1]._replace(log_evidence=more, log_evidence_std=1.0)
 
-    monkeypatch.setattr(MixtureModel, "own_answer", staticmethod(blunt))
+    model = Blunt(2, 1)
     sampler = SGAIS(max_particles=200)
     state, _ = sampler.update(sampler.init(model, rng), model, rows[:140], rng)
     assert len(asked) == 1 and state.log_evidence == pytest.approx(asked[0].log_evidence)
@@ -232,3 +233,25 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
         assert way.at_once(state, model, rows, streams) == (state, [])
     way = crossing(proposal=Proposal(), model=model)
     assert way.at_once(after, model, rows[:30], streams) == (after, [])
+
+
+# -- which of two answers is better -----------------------------------------------------------------
+
+
+def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
+    """By three standard errors of both, and half a nat; or if their error bar is three times as wide."""
+
+    def cloud(value, std):
+        return Cloud(np.zeros((3, 1)), Weights.ones(3), value, Genealogy.planted(3, std**2))
+
+    def offer(value, std):
+        return Offer(cloud(value, std), 0)
+
+    own = cloud(-10.0, 0.0).log_evidence_std
+    for std in (0.01, 0.3, 1.0):
+        least = max(3 * np.hypot(own, cloud(0.0, std).log_evidence_std), 0.5)
+        assert is_better(offer(-9.99 + least, std), cloud(-10.0, 0.0))
+        assert not is_better(offer(-10.01 + least, std), cloud(-10.0, 0.0))
+        assert not is_better(offer(-30.0, std), cloud(-10.0, 0.0))
+    assert is_better(offer(-11.0, 0.1), cloud(-10.0, 0.5))
+    assert not is_better(offer(-11.0, 0.2), cloud(-10.0, 0.5))

@@ -3,7 +3,6 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.special import logsumexp
 
 from sgevidence import SGAIS
@@ -125,9 +124,9 @@ def test_particles_alone_overlook_it(rng, case):
         ),
     ],
 )
-def test_broken_looks_are_caught(rng, monkeypatch, right, wrong):
+def test_broken_looks_are_caught(rng, install_broken, right, wrong):
     cls = _crossing.MissedModes
-    monkeypatch.setattr(cls, "renewed", broken(cls.renewed, right, wrong))
+    install_broken(cls, "renewed", right, wrong)
     with pytest.raises(AssertionError):
         check(rng, "spike in 5 dimensions", n_seeds=3, proposal=None)
 

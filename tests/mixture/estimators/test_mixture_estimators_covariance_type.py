@@ -282,7 +282,7 @@ def test_beyond_the_reservoir_the_reason_is_said(two_groups):
         model.component_evidence_  # noqa: B018
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("standardize", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_diagonal_components_know_every_number_when_asked(rng, standardize):
     """Beside fits of each number of components, in a stream and in other units."""
     X = rng.standard_normal((30, 2)) + 3.0 * rng.integers(0, 2, (30, 1))
@@ -324,8 +324,8 @@ def test_a_stream_of_groups_in_any_pieces_has_the_evidence_of_one_fit(fitted, tw
 
 
 @pytest.mark.slow
-def test_beyond_what_strata_answer_particles_carry_on_and_say_so(two_groups, monkeypatch):
-    monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", 120 * 2 * 6)
+def test_beyond_what_strata_answer_particles_carry_on_and_say_so(two_groups, monkeypatch, walk_numbers):
+    walk_numbers(120 * 2 * 6)
     rng = np.random.default_rng(5)
     X = pair(rng, 0.9, 300)
     with pytest.warns(EvidenceWarning, match="particles carry the evidence on from"):

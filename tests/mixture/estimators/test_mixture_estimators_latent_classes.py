@@ -19,8 +19,6 @@ from sgevidence import (
     save,
 )
 from sgevidence.history import Rows
-from sgevidence.mixture.components import Categorical
-from sgevidence.mixture.estimators import _latent_classes
 from sgevidence.mixture.models import CategoricalMixtureModel
 
 QUICK = SGAIS(n_particles=100, max_particles=100)
@@ -226,14 +224,6 @@ def test_what_only_particles_can_answer_is_doubted(rng):
         fitted(X, 11, sampler=QUICK)
 
 
-def test_a_missing_value_that_counts_as_a_level_would_be_seen(rng, monkeypatch):
-    right = Categorical.features
-    X, weight, params = tiny("missing", rng)
-    exact = by_enumeration(fitted(X, **params), X, weight)
-    monkeypatch.setattr(Categorical, "features", lambda self, X: right(self, np.maximum(X, 0)))
-    assert abs(fitted(X, **params).log_evidence_ - exact) > 0.1
-
-
 def test_a_constant_column_and_the_names_of_levels_say_nothing(rng):
     X, _ = two_groups(rng, n=12, p=3)
     one, two = fitted(X, 2, sampler=QUICK), fitted(np.where(X == "yes", "no", "yes"), 2, sampler=QUICK)
@@ -362,15 +352,15 @@ def test_identifiers_are_refused_before_they_cost(rng, form, K):
         BayesianCategoricalMixture(K).partial_fit(X)
 
 
-def test_what_many_levels_cost_is_said_before(rng, monkeypatch):
-    """Also of levels that are declared for later rows, which are no identifiers."""
-
-    def stop(*args):
+class Interrupted(SGAIS):
+    def update(self, *args):
         raise KeyboardInterrupt
 
+
+def test_what_many_levels_cost_is_said_before(rng):
+    """Also of levels that are declared for later rows, which are no identifiers."""
     X = rng.integers(0, 600, (400, 2))
-    model = BayesianCategoricalMixture(2, categories=[range(600)] * 2)
-    monkeypatch.setattr(SGAIS, "update", stop)
+    model = BayesianCategoricalMixture(2, categories=[range(600)] * 2, sampler=Interrupted())
     with pytest.warns(EvidenceWarning, match="2400 probabilities of levels take some 0.8 GB"):
         with pytest.raises(KeyboardInterrupt):
             model.fit(X)
@@ -429,11 +419,3 @@ def test_a_stream_is_warned_of_silent_classes_once():
         for start in range(0, len(X), 40):
             model.partial_fit(X[start : start + 40])
     assert sum("missing answers alone" in str(one.message) for one in caught) == 1
-
-
-def test_without_the_answers_of_both_classes_no_class_is_called_silent(monkeypatch):
-    """The test above fails where answers are not asked."""
-    told = _latent_classes._told
-    monkeypatch.setattr(_latent_classes, "_told", lambda *given: (-np.ones((2, 2)), told(*given)[1]))
-    model = BayesianCategoricalMixture(2, random_state=0).fit(answers_of(np.random.default_rng(1), "both"))
-    assert silent_words(model)

@@ -47,7 +47,6 @@ def test_components_that_never_lose_their_rows_have_no_ratio():
 
 def asked_after_the_first_stage(monkeypatch, log_ratio=0.0):
     """Strata of which no first stage is good enough, and ratios that are off."""
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
     monkeypatch.setattr(_stratum, "FRESH_SHARE", 2.0)
     monkeypatch.setattr(_stratum, "_std", lambda stages: 1.0)
     found = []
@@ -61,6 +60,7 @@ def asked_after_the_first_stage(monkeypatch, log_ratio=0.0):
     return found
 
 
+@pytest.mark.usefixtures("never_summed")
 def test_strata_that_are_linked_share_their_errors(monkeypatch):
     family, X, a = FAMILIES[1]
     exact, asked = strata_by_enumeration(family, X, a, 3), asked_after_the_first_stage(monkeypatch)
@@ -75,6 +75,7 @@ def test_strata_that_are_linked_share_their_errors(monkeypatch):
     assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
 
 
+@pytest.mark.usefixtures("never_summed")
 def test_a_ratio_below_the_bridge_is_not_taken(monkeypatch):
     family, X, a = FAMILIES[1]
     asked = asked_after_the_first_stage(

@@ -15,9 +15,11 @@ from sgevidence import BayesianGMM
 from sgevidence.history import Rows
 from sgevidence.mixture.components import DiagonalGaussian
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.mixture.strata import MixtureEvidence, _allocation_draws, _evidence, _search
+from sgevidence.mixture.strata import MixtureEvidence, _allocation_draws, _search
 from sgevidence.mixture.strata._sweeps import Problem
 from sgevidence.particles import Weights
+
+pytestmark = pytest.mark.usefixtures("never_summed")  # chains and not the exact sums
 
 DATA = runpy.run_path(str(Path(__file__).parents[2] / "data" / "make_data.py"))
 
@@ -49,13 +51,8 @@ CASES = {
 }
 
 
-SLOW = {"one row, eight components", "eight components", "six components"}
+SLOW = {"one row, eight components", "eight components", "six components", "five components"}
 EACH = [pytest.param(case, marks=[pytest.mark.slow] * (case in SLOW)) for case in CASES]
-
-
-@pytest.fixture(autouse=True)
-def chains_and_not_the_exact_sums(monkeypatch):
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
 
 
 def check(model, rows, expected, rng):
@@ -229,7 +226,10 @@ def far_apart(rng, n, p, K):
     return Rows.of(X), log_Z + allocations + special.gammaln(K + 1)
 
 
-@pytest.mark.parametrize("n, p, K", [(900, 60, 3), pytest.param(4000, 20, 5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "n, p, K",
+    [(400, 30, 3), *(pytest.param(*p, marks=pytest.mark.slow) for p in ((900, 60, 3), (4000, 20, 5)))],
+)
 def test_wide_rows_of_groups_far_apart(rng, n, p, K):
     """Hundreds of parameters, for which annealing takes minutes (30 columns, K = 6: six)."""
     rows, expected = far_apart(rng, n, p, K)

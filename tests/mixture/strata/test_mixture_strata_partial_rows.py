@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from mixture_kinds import log_density, prior_draws
-from mutants import broken
 from scipy.special import gammaln
 
 from sgevidence.history import Rows
 from sgevidence.mixture.components import Categorical, DiagonalGaussian, FullGaussian, SphericalGaussian
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.mixture.strata import _allocation_draws, mixture_evidence
+from sgevidence.mixture.strata import mixture_evidence
 from sgevidence.mixture.strata._partial_rows import PartialRows
 
 FAMILIES = [DiagonalGaussian(2), SphericalGaussian(2), FullGaussian(2), Categorical((3, 3))]
@@ -35,7 +34,11 @@ def check_parts(family, rng, K=3):
     assert np.all(np.abs(error) < 4.5 * found.log_evidence_std + 1e-6), (error, found.log_evidence_std)
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(one, marks=[pytest.mark.slow] * isinstance(one, FullGaussian)) for one in FAMILIES],
+    ids=lambda one: type(one).__name__,
+)
 def test_parts_of_rows_add_up(family, rng):
     check_parts(family, rng)
 
@@ -47,18 +50,11 @@ def test_parts_of_rows_add_up(family, rng):
         ("counted_once(self.F) - self.F", "self.F - counted_once(self.F)"),
     ],
 )
-def test_sweeps_that_refuse_nothing_or_the_wrong_points_are_seen(right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(PartialRows, "swept", broken(PartialRows.swept, right, wrong))
+def test_sweeps_that_refuse_nothing_or_the_wrong_points_are_seen(right, wrong, rng, install_broken):
+    install_broken(PartialRows, "swept", right, wrong)
     with pytest.raises(AssertionError):
         for family in FAMILIES * 6:  # few rows are seldom refused
             check_parts(family, rng)
-
-
-def test_one_labelling_is_not_enough(rng, monkeypatch):
-    one = lambda log_A, A, least: np.sum([log_A[k, k] for k in range(len(A))], axis=0)  # noqa: E731
-    monkeypatch.setattr(_allocation_draws, "log_permanent", one)
-    with pytest.raises(AssertionError):
-        check_parts(FAMILIES[0], rng)
 
 
 def test_tempered_rows(rng):
@@ -71,7 +67,7 @@ def test_tempered_rows(rng):
     assert abs(error) < 4.5 * np.hypot(std, found.log_evidence_std[-1])
 
 
-@pytest.mark.parametrize("K, n, heavy", [(2, 8, 1e6), (3, 6, 1e5)])
+@pytest.mark.parametrize("K, n, heavy", [(2, 8, 1e6), pytest.param(3, 6, 1e5, marks=pytest.mark.slow)])
 def test_one_heavy_row(K, n, heavy, rng):
     """Too heavy for a copy each time it counts: its lumps go where all of it would."""
     X, weight = rng.standard_normal((n, 2)), np.r_[heavy, np.ones(n - 1)]

@@ -32,12 +32,12 @@ def test_an_answer_has_draws_of_the_posterior_and_every_number_of_components(rng
     assert np.all(np.isfinite(log_joint)) and found.components.in_use.sum() == pytest.approx(1)
 
 
-def test_rows_that_have_no_answer(rng, monkeypatch):
+def test_rows_that_have_no_answer(rng, walk_numbers):
     X = rng.normal(size=(100, 2))
     assert mixture_answer(FullMixture(11, 2), Rows.of(X), rng, 2) is None
     assert affordable_rows(MODEL, Rows.of(X)) == 100
     assert affordable_rows(LinearModel(2), Rows.of(X, X[:, 0])) == 0
-    monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", 40 * 2 * 6)
+    walk_numbers(40 * 2 * 6)
     assert affordable_rows(MODEL, Rows.of(X)) == 25  # by halves
 
 
