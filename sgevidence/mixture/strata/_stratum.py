@@ -270,7 +270,8 @@ def _by_release(
     """By rows that are released from several allocations, where these do not cover the basin of either half.
 
     Sums from different allocations are independent, and their spread is the error bar, or what their chains
-    claim, or half of what a round moved the answer by, whichever is largest.
+    claim, or half of what a round moved the answer by, whichever is largest.  None where halves differ by
+    more, as where one has missed a basin: then both search again.
     """
     is_covered = min(one.estimate.n_effective for one in stages) >= WELL_SHARE
     if is_covered or any(one.counts.sum() > 1 or one.is_tight for one in stages):
@@ -279,26 +280,29 @@ def _by_release(
     z = [np.resize(rng.permutation(one.z), (N_RELEASES, RELEASE_CHAINS, n)) for one, rng in zip(stages, rngs)]
     for n_draws in RELEASE_DRAWS:
         found = [[released(problem, k, one, n_draws, rng) for one in half] for half, rng in zip(z, rngs)]
-        every = [one for half in found for one in half]
-        z = [np.stack([one.z for one in half]) for half in found]
+        z, every = [np.stack([one.z for one in half]) for half in found], found[0] + found[1]
         n_sweeps += sum(one.n_sweeps for one in every)
         log_B, before = np.array([one.log_B for one in every]), answer
         answer = float(np.logaddexp.reduce(log_B) - np.log(len(every)))
-        seen, claimed = (
-            np.std(np.exp(log_B - answer), ddof=1),
-            np.sqrt(np.mean([one.std**2 for one in every])),
-        )
+        claimed = np.sqrt(np.mean([one.std**2 for one in every]) / len(every))
+        seen = np.std(np.exp(log_B - answer), ddof=1) / len(every) ** 0.5
         moved = 0.0 if np.isnan(before) else MOVING_SHARE * abs(answer - before)
-        std = float(max(seen / len(every) ** 0.5, claimed / len(every) ** 0.5, moved))
+        std = float(max(seen, claimed, moved))
         if share * std < SHARP_HALVES_NATS:
             break
-    by_half = np.logaddexp.reduce(log_B.reshape(2, -1), axis=1)
-    gap = float(np.ptp(by_half))
+    of_half = log_B.reshape(2, -1)
+    spread = np.sqrt(np.mean(np.var(of_half, axis=1, ddof=1)) / len(every))
+    gap = float(np.ptp(np.logaddexp.reduce(of_half, axis=1)))
+    # the gap has twice the error of the mean of both halves
+    if gap > 2 * HALVES_APART_STD * max(spread, claimed):
+        return None
+    if answer + HALVES_APART_STD * std < max(one.least for one in stages):
+        return None
     return Stratum(
         k=k,
         log_B=answer,
         std=std,
-        halves_gap=gap if gap > 2 * HALVES_APART_STD * std else 0.0,
+        halves_gap=0.0,
         effective=1.0,
         n_met=0,
         z=[half.reshape(-1, n) for half in z],

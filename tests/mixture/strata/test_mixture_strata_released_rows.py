@@ -32,7 +32,7 @@ def check(family, rows, a, k, seed):
         stage = by_basin(problem, k, exact.z[0][one.integers(800, size=16)], 5, 2, one)
         stages.append(stage._replace(is_tight=False, basin=np.zeros(16, dtype=int), log_B=np.zeros(1)))
     found = _stratum._by_release(problem, k, stages, 1.0, rngs)
-    assert abs(found.log_B - exact.log_B) < 4 * found.std < 1.0
+    assert found is not None and abs(found.log_B - exact.log_B) < 4 * found.std < 1.0
     assert found.points.shape[0] == k and found.log_w.shape == found.points.shape[1:2]
 
 
