@@ -126,6 +126,9 @@ DRAW_SWEEPS = 3
 RELEASE_DRAWS = 20, 40
 #: Allocations of either half from which rows are released, and chains of each.
 N_RELEASES, RELEASE_CHAINS = 4, 8
+#: Standard deviation of sums from different allocations, nats, beyond which steps have lost their overlap:
+#: some are then ten nats too high (200 rows of five groups, k = 3), where overlapping classes have 0.2 to 0.7.
+MAX_RELEASE_SPREAD_NATS = 1.0
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
 MOVING_SHARE = 0.5
 #: Standard errors of a difference beyond which one half has missed something.
@@ -270,8 +273,8 @@ def _by_release(
     """By rows that are released from several allocations, where these do not cover the basin of either half.
 
     Sums from different allocations are independent, and their spread is the error bar, or what their chains
-    claim, or half of what a round moved the answer by, whichever is largest.  None where halves differ by
-    more, as where one has missed a basin: then both search again.
+    claim, or half of what a round moved the answer by, whichever is largest.  None where sums or
+    halves differ by more, as where one has missed a basin, or where bridges are sharper.
     """
     is_covered = min(one.estimate.n_effective for one in stages) >= WELL_SHARE
     if is_covered or any(one.counts.sum() > 1 or one.is_tight for one in stages):
@@ -294,9 +297,9 @@ def _by_release(
     spread = np.sqrt(np.mean(np.var(of_half, axis=1, ddof=1)) / len(every))
     gap = float(np.ptp(np.logaddexp.reduce(of_half, axis=1)))
     # the gap has twice the error of the mean of both halves
-    if gap > 2 * HALVES_APART_STD * max(spread, claimed):
-        return None
-    if answer + HALVES_APART_STD * std < max(one.least for one in stages):
+    differ = np.std(log_B) > MAX_RELEASE_SPREAD_NATS or gap > 2 * HALVES_APART_STD * max(spread, claimed)
+    is_low = answer + HALVES_APART_STD * std < max(one.least for one in stages)
+    if differ or is_low or std > _std(stages):
         return None
     return Stratum(
         k=k,

@@ -20,6 +20,7 @@ FAMILIES = [
 def uncovered(monkeypatch):
     """As if no bridge covered a stratum, and with steps of few rows."""
     monkeypatch.setattr(_stratum, "WELL_SHARE", np.inf)
+    monkeypatch.setattr(_stratum, "_std", lambda stages: np.inf)
     monkeypatch.setattr(_released_rows, "STEP_NATS", 0.7)
 
 
