@@ -127,7 +127,7 @@ RELEASE_DRAWS = 20, 40
 #: Allocations of either half from which rows are released, and chains of each.
 N_RELEASES, RELEASE_CHAINS = 4, 8
 #: Standard deviation of sums from different allocations, nats, beyond which steps have lost their overlap:
-#: some are then ten nats too high (200 rows of five groups, k = 3), where overlapping classes have 0.2 to 0.7.
+#: some are then ten nats too high (200 rows of five groups, k = 3); overlapping classes have 0.2 to 0.7.
 MAX_RELEASE_SPREAD_NATS = 1.0
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
 MOVING_SHARE = 0.5
