@@ -15,7 +15,7 @@ from .._compat import Interval
 from ..estimators import BayesianGLM, BayesianSoftmaxRegression
 from ..exceptions import warn_caller
 from ..history import task_workers
-from ..mixture.estimators import one_walk_of_clones
+from ..mixture.estimators import one_walk
 from ..rows import refuse_unknown_sizes
 from ..samplers import SGAIS, Progress
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
@@ -178,7 +178,7 @@ class EvidenceSearch(GridSearchCV):
         name = next((one for one in self._names() if one.rsplit("__", 1)[-1] == "n_components"), None)
         grid = [one for one in ParameterGrid(self.param_grid) if name in one]
         tried = [one[name] for one in grid]
-        with one_walk_of_clones(last_step(self.estimator), tried):
+        with one_walk([last_step(self.estimator)]):
             for one in grid if self.n_jobs not in (None, 1) else ():
                 if one[name] == max(tried):
                     clone(self.estimator).set_params(**clone(one, safe=False)).fit(X, y, **params)

@@ -1,6 +1,6 @@
 """Mixtures with scikit-learn's methods."""
 
-from ._every_k import error_covariance, one_walk, one_walk_of_clones
+from ._every_k import error_covariance, one_walk
 from ._gmm import BayesianGMM
 from ._latent_classes import BayesianCategoricalMixture
 from ._mixture import unclear_labels
@@ -10,6 +10,5 @@ __all__ = [
     "BayesianGMM",
     "error_covariance",
     "one_walk",
-    "one_walk_of_clones",
     "unclear_labels",
 ]

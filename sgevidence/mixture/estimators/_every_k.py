@@ -1,19 +1,18 @@
 """Mixtures that differ in their number of components only: one walk over strata answers for all of them.
 
 Strata of components in use do not know how many components there are (:mod:`sgevidence.mixture.strata`).
-The walk is that of the largest candidate.  Every candidate is then fitted from its own share of the strata,
-with an evidence, particles and a stream of its own, and the evidences share their errors.
+Every candidate is fitted from its own share of the strata, with an evidence, particles and a stream of its
+own, and the evidences share their errors.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from ...answers import ComponentEvidence
-from ...estimators import settings
 from ...rows import generator
 from ..strata import SharedWalk
 from ._mixture import MixtureEstimator
@@ -21,37 +20,17 @@ from ._mixture import MixtureEstimator
 
 @contextmanager
 def one_walk(models: Sequence[Any]) -> Iterator[None]:
-    """Models that differ in their number of components only share one walk in the fits meanwhile."""
-    with ExitStack() as stack:
-        for group in _alike(models):
-            walk = _walk_up_to([model.n_components for model in group], group[-1].random_state)
-            for model in group:
-                stack.enter_context(_lent(model, walk))
-        yield
-
-
-@contextmanager
-def one_walk_of_clones(model: Any, n_components: Sequence[int]) -> Iterator[None]:
-    """Clones of a mixture with any of these numbers of components share one walk in the fits meanwhile."""
-    if not isinstance(model, MixtureEstimator) or len(set(n_components)) < 2:
-        yield
-        return
-    with _lent(model, _walk_up_to(n_components, model.random_state)):  # type: ignore[attr-defined]
-        yield
-
-
-@contextmanager
-def _lent(model: Any, walk: SharedWalk) -> Iterator[None]:
-    model._walk = walk
+    """Mixtures among these models, and clones of them, share their walks in the fits meanwhile."""
+    mixtures = [model for model in models if isinstance(model, MixtureEstimator)]
+    if mixtures:  # with the last of the streams of random numbers: the first ones are those of the fit
+        walk = SharedWalk(generator(deepcopy(mixtures[-1].random_state)).spawn(4)[-1])  # type: ignore[attr-defined]
+    for model in mixtures:
+        model._walk = walk
     try:
         yield
     finally:
-        vars(model).pop("_walk", None)
-
-
-def _walk_up_to(n_components: Sequence[int], random_state: Any) -> SharedWalk:
-    *_, rng = generator(deepcopy(random_state)).spawn(4)  # the first ones are those of the fit
-    return SharedWalk(n_components, rng)
+        for model in mixtures:
+            model.__dict__.pop("_walk", None)
 
 
 def error_covariance(models: Sequence[Any]) -> np.ndarray:
@@ -83,24 +62,3 @@ def _known(model: Any) -> ComponentEvidence | None:
         return None
     found = model._components_of_run()
     return found if found is not None and found.n == model._weight_seen else None
-
-
-def _alike(models: Sequence[Any]) -> list[list[Any]]:
-    """Models of each group that differ in their components only, the largest last.
-
-    A single component has a closed form, which needs no strata.
-    """
-    groups: list[tuple[Any, list[Any]]] = []
-    for model in models:
-        K = getattr(model, "n_components", None)
-        if not isinstance(model, MixtureEstimator) or not isinstance(K, (int, np.integer)) or K < 2:
-            continue
-        key = type(model), settings(model) | {"n_components": None}
-        for other, members in groups:
-            if other == key:
-                members.append(model)
-                break
-        else:
-            groups.append((key, [model]))
-    ordered = [sorted(members, key=lambda model: model.n_components) for _, members in groups]
-    return [members for members in ordered if members[0].n_components < members[-1].n_components]

@@ -16,12 +16,12 @@ class MixtureEstimator(DensityEstimator):
     """Base of mixtures, whose model has ``component_log_densities`` and exchangeable components."""
 
     _model: Any  #: an exchangeable model with ``component_log_densities``
-    _walk: SharedWalk  #: until a fit, that of candidates with fewer or more components
+    _walk: SharedWalk  #: until a fit, that of clones with fewer or more components
 
     def __sklearn_clone__(self) -> Self:
+        """A clone that shares walks with all others, as those for the same fold of a ``GridSearchCV``."""
         clone = clone_parametrized(self)
-        if "_walk" in vars(self):
-            clone._walk = self._walk
+        clone._walk = self.__dict__.setdefault("_walk", SharedWalk())
         return clone
 
     def _add(self, *arguments: Any) -> None:

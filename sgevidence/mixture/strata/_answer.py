@@ -4,8 +4,8 @@ They give evidence, draws, and the evidences of all smaller numbers of component
 that share a walk, and to a sampler of their own, which says why it refuses rows.
 """
 
-from collections.abc import Sequence
 from copy import deepcopy
+from hashlib import sha256
 from numbers import Integral
 from typing import Any
 
@@ -48,7 +48,7 @@ def mixture_strata(model: Model, rows: Rows, rng: np.random.Generator) -> Strata
     if not is_known(model, rows):
         return None
     if (walk := shared.get()) is not None:
-        return walk.strata(model, rows)
+        return walk.strata(model, rows, rng)
     family, K, a = model.family, model.n_components, model.weight_concentration  # type: ignore[attr-defined]
     return strata_up_to(family, rows.X, K, a, rng, rows.weight)
 
@@ -60,24 +60,33 @@ def is_known(model: Model, rows: Rows) -> bool:
 
 
 class SharedWalk:
-    """Strata up to the largest of these numbers of components, found when they are first asked for.
+    """Strata of the rows of several fits, which are taken as far as any of these has asked.
 
-    Digits are those of the seed and of the rows alone, whichever model asks first, or in which process.
+    With ``rng`` these are the random numbers of all walks.  Without it fits share a walk if their random
+    numbers are equal, as those of clones with an int as ``random_state`` are, and have the digits that each
+    has alone.
     """
 
-    def __init__(self, numbers: Sequence[int], rng: np.random.Generator) -> None:
-        self.numbers, self.rng = numbers, rng
+    #: Walks that are kept, one for the rows of each fold of a cross-validation.
+    MAX_WALKS = 10
+
+    def __init__(self, rng: np.random.Generator | None = None) -> None:
+        self.rng = rng
         self.known: dict[Any, Strata] = {}
 
-    def strata(self, model: Any, rows: Rows) -> Strata:
+    def strata(self, model: Any, rows: Rows, rng: np.random.Generator) -> Strata:
         """Strata of rows that are affordable for the model, with at least as many components as it has."""
         family, a, X, weight = model.family, model.weight_concentration, rows.X, rows.weight
-        key = family, a, X.shape, X.tobytes(), weight.tobytes()
-        if key not in self.known or self.known[key].n_components < model.n_components:
-            numbers = (*self.numbers, model.n_components)
-            K = max(k for k in numbers if why_not_affordable(family, X, k, weight) is None)
-            self.known[key] = strata_up_to(family, X, K, a, deepcopy(self.rng), weight)
-        return self.known[key]
+        rng = rng if self.rng is None else deepcopy(self.rng)
+        seed = str(rng.bit_generator.seed_seq)  # type: ignore[attr-defined]
+        key = family, a, seed, X.shape, sha256(X.tobytes()).digest(), sha256(weight.tobytes()).digest()
+        begun = self.known.pop(key, None)
+        if begun is None or begun.n_components < model.n_components:
+            begun = strata_up_to(family, X, model.n_components, a, rng, weight, begun)
+        self.known[key] = begun
+        while len(self.known) > self.MAX_WALKS:
+            del self.known[next(iter(self.known))]
+        return begun
 
 
 class MixtureEvidence(Sampler):

@@ -30,6 +30,8 @@ some 3ⁿ/2 products for each k; draws of partitions go back by the same sums.
 Symbols: ``S``, ``T`` = sets of rows as bits, ``f`` = log f_k of all sets, k = 1 … K, (K, 2ⁿ).
 """
 
+from collections.abc import Sequence
+from copy import deepcopy
 from math import lgamma
 from typing import Any, NamedTuple
 
@@ -117,13 +119,16 @@ class Strata(NamedTuple):
     problem: Problem
     visited: list[Stratum]
     n_components: int  #: K
+    rngs: list[np.random.Generator]  #: with which the walk goes on
     #: of rows that do not count once, for 1 … K components the sum over all strata
     partial: list[Stratum] | None = None
 
     def posterior(self, m: int, n_draws: int, rng: np.random.Generator) -> MixturePosterior:
         """Evidences of 1 … m components, m ≤ K, and draws at m.  Those of several m share their errors."""
-        log_Z, covariance, in_use = combined(self.problem, self.visited, self.n_components)
-        used, share = self.visited[:m], in_use[m - 1, :m]
+        used = self.visited[:m]
+        used = used[: next((s for s in range(len(used)) if _have_ended(used[:s], m)), m)]
+        log_Z, covariance, in_use = combined(self.problem, used, m)
+        share = in_use[-1]
         if self.partial is None:
             doubt = doubt_of(self.problem, used, share)
             log_weights, components = _draws(self.problem, used, share, m, n_draws, rng)
@@ -136,7 +141,7 @@ class Strata(NamedTuple):
             log_evidence=log_Z[:m],
             log_evidence_std=np.sqrt(np.diag(covariance)[:m]),
             covariance=covariance[:m, :m],
-            in_use=in_use[:m, :m],
+            in_use=in_use,
             log_strata=np.array([one.log_B for one in used]),
             log_strata_std=np.array([one.std for one in used]),
             log_weights=log_weights,
@@ -208,17 +213,24 @@ def strata_up_to(
     weight_concentration: float,
     rng: np.random.Generator,
     weight: np.ndarray | None = None,
+    begun: Strata | None = None,
 ) -> Strata:
     """The walk over strata that :func:`mixture_evidence` takes, from which every K up to the largest follows.
 
-    Parameters and errors are those of :func:`mixture_evidence`.
+    Parameters and errors are those of :func:`mixture_evidence`.  A walk that has ``begun`` for the same rows
+    with another number of components is taken up where it stopped: no stratum knows how many follow, so that
+    digits are those of a walk of its own.
     """
     problem, rngs = _problem(family, X, weight, n_components, weight_concentration), rng.spawn(2)
-    found = Strata(problem, _walked(problem, n_components, rngs), n_components)
+    visited: list[Stratum] = []
+    if begun is not None and len(begun.problem.F) == len(problem.F):
+        problem, visited, rngs = begun.problem, begun.visited, begun.rngs
+    visited, rngs = _walked(problem, n_components, visited, deepcopy(rngs))
+    found = Strata(problem, visited, n_components, rngs)
     if np.all(problem.F[:, -1] == 1.0):
         return found
     shares = combined(problem, found.visited, n_components)[2]
-    return found._replace(partial=partial_answers(problem, found.visited, shares, rngs))
+    return found._replace(partial=partial_answers(problem, found.visited, shares, rng.spawn(2)))
 
 
 def combined(problem: Problem, strata: list[Stratum], K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -276,20 +288,28 @@ def _problem(
     return Problem(family, X, family.points(X), family.features(X) * u[:, None], concentration)
 
 
-def _walked(problem: Problem, K: int, rngs: list[np.random.Generator]) -> list[Stratum]:
-    """Strata of 1, 2, … components in use."""
+def _walked(
+    problem: Problem, K: int, visited: list[Stratum], rngs: list[np.random.Generator]
+) -> tuple[list[Stratum], list[np.random.Generator]]:
+    """Strata of 1, 2, … components in use, the first of which were ``visited``, and random numbers then."""
     if len(problem.F) <= MOST_ROWS_SUMMED:
-        return exact_strata(problem, K, rngs[0])
-    strata = [single(problem, rngs)]
-    while len(strata) < min(K, len(problem.F)):
-        ways = log_ways(K, len(strata) + 1)
+        return exact_strata(problem, K, deepcopy(rngs[0])), rngs
+    strata = list(visited) or [single(problem, rngs)]
+    while len(strata) < min(K, len(problem.F)) and not _have_ended(strata, K):
+        # the largest share that it may have in a mixture of any number of components
+        ways = log_ways(MOST_COMPONENTS, len(strata) + 1)
         log_rest = np.logaddexp.reduce(ways[:-1] + [one.log_B for one in strata]) - ways[-1]
         strata.append(stratum(problem, strata[-1], rngs, float(log_rest)))
-        terms = ways + [one.log_B for one in strata]
-        last = terms[-ENDING:] - np.logaddexp.reduce(terms)
-        if len(strata) > ENDING and np.all(last < -ENDING_NATS) and np.all(np.diff(terms[-ENDING - 1 :]) < 0):
-            break
-    return strata
+    return strata, rngs
+
+
+def _have_ended(strata: Sequence[Stratum], K: int) -> bool:
+    """Whether further strata hold nothing of a mixture of K components."""
+    if len(strata) <= ENDING:
+        return False
+    terms = log_ways(K, len(strata)) + [one.log_B for one in strata]
+    last = terms[-ENDING:] - np.logaddexp.reduce(terms)
+    return bool(np.all(last < -ENDING_NATS) and np.all(np.diff(terms[-ENDING - 1 :]) < 0))
 
 
 def _draws(

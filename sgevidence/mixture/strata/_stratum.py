@@ -30,6 +30,7 @@ import numpy as np
 
 from ._allocation_draws import sample_allocations
 from ._basins import Stage, by_basin, going_on
+from ._released_rows import released
 from ._search import chosen, filled, n_met, pooled, searched
 from ._sweeps import Problem
 
@@ -120,6 +121,14 @@ MAX_GAP_NATS = 0.3
 WELL_SHARE, SHARP_HALVES_NATS, FRESH_SHARE, FRESH_SHARP_NATS = 0.7, 0.1, 0.9, 0.05
 #: Sweeps between draws of a chain, in the first stage; then twice as many each time.
 DRAW_SWEEPS = 3
+#: Draws of each chain at each step while rows are released, in rounds until the error is SHARP_HALVES_NATS;
+#: what a round moves the answer by is in the bar.
+RELEASE_DRAWS = 20, 40
+#: Allocations of either half from which rows are released, and chains of each.
+N_RELEASES, RELEASE_CHAINS = 4, 8
+#: Standard deviation of sums from different allocations, nats, beyond which steps have lost their overlap:
+#: some are then ten nats too high (200 rows of five groups, k = 3); overlapping classes have 0.2 to 0.7.
+MAX_RELEASE_SPREAD_NATS = 1.0
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
 MOVING_SHARE = 0.5
 #: Standard errors of a difference beyond which one half has missed something.
@@ -212,12 +221,12 @@ def stratum(
             is_well(one, i == 0, share) for one in stages
         ):
             break
-        if i == 0 and share * _std(stages) > SHARP_HALVES_NATS:
-            by_visits = _by_occupancy(problem, before, stages, rngs)
-            if by_visits is not None:
-                return by_visits._replace(
-                    n_met=n_met, n_likelihoods=by_visits.n_likelihoods + n_sweeps * len(problem.F)
-                )
+        if share * _std(stages) > SHARP_HALVES_NATS:
+            better = _by_occupancy(problem, before, stages, rngs) if i == 0 else None
+            better = better or _by_release(problem, k, stages, share, rngs)
+            if better is not None:
+                spent = better.n_likelihoods + n_sweeps * len(problem.F)
+                return better._replace(n_met=n_met, n_likelihoods=spent)
         z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
         if i == 0:
             more = size if share * gap > MAX_GAP_NATS else _enough(stages, share, first)
@@ -241,8 +250,7 @@ def _by_occupancy(
     if found is None:
         return None
     log_B, std = before.log_B + found.log_ratio, float(np.hypot(before.std, found.std))
-    least = max(one.log_Z - HALVES_APART_STD * one.estimate.std for one in stages)
-    if log_B + HALVES_APART_STD * std < least or std > _std(stages):
+    if log_B + HALVES_APART_STD * std < max(one.least for one in stages) or std > _std(stages):
         return None
     return Stratum(
         k=k,
@@ -256,6 +264,54 @@ def _by_occupancy(
         log_w=np.zeros(found.points.shape[1]),
         n_likelihoods=float(found.n_sweeps * len(problem.F)),
         is_linked=True,
+    )
+
+
+def _by_release(
+    problem: Problem, k: int, stages: Sequence[Stage], share: float, rngs: list[np.random.Generator]
+) -> Stratum | None:
+    """By rows that are released from several allocations, where these do not cover the basin of either half.
+
+    Sums from different allocations are independent, and their spread is the error bar, or what their chains
+    claim, or half of what a round moved the answer by, whichever is largest.  None where sums or
+    halves differ by more, as where one has missed a basin, or where bridges are sharper.
+    """
+    is_covered = min(one.estimate.n_effective for one in stages) >= WELL_SHARE
+    if is_covered or any(one.counts.sum() > 1 or one.is_tight for one in stages):
+        return None
+    n, n_sweeps, answer = len(problem.F), 0.0, np.nan
+    z = [np.resize(rng.permutation(one.z), (N_RELEASES, RELEASE_CHAINS, n)) for one, rng in zip(stages, rngs)]
+    for n_draws in RELEASE_DRAWS:
+        found = [[released(problem, k, one, n_draws, rng) for one in half] for half, rng in zip(z, rngs)]
+        z, every = [np.stack([one.z for one in half]) for half in found], found[0] + found[1]
+        n_sweeps += sum(one.n_sweeps for one in every)
+        log_B, before = np.array([one.log_B for one in every]), answer
+        answer = float(np.logaddexp.reduce(log_B) - np.log(len(every)))
+        claimed = np.sqrt(np.mean([one.std**2 for one in every]) / len(every))
+        seen = np.std(np.exp(log_B - answer), ddof=1) / len(every) ** 0.5
+        moved = 0.0 if np.isnan(before) else MOVING_SHARE * abs(answer - before)
+        std = float(max(seen, claimed, moved))
+        if share * std < SHARP_HALVES_NATS:
+            break
+    of_half = log_B.reshape(2, -1)
+    spread = np.sqrt(np.mean(np.var(of_half, axis=1, ddof=1)) / len(every))
+    gap = float(np.ptp(np.logaddexp.reduce(of_half, axis=1)))
+    # the gap has twice the error of the mean of both halves
+    differ = np.std(log_B) > MAX_RELEASE_SPREAD_NATS or gap > 2 * HALVES_APART_STD * max(spread, claimed)
+    is_low = answer + HALVES_APART_STD * std < max(one.least for one in stages)
+    if differ or is_low or std > _std(stages):
+        return None
+    return Stratum(
+        k=k,
+        log_B=answer,
+        std=std,
+        halves_gap=0.0,
+        effective=1.0,
+        n_met=0,
+        z=[half.reshape(-1, n) for half in z],
+        points=np.concatenate([one.points for one in every], axis=1),
+        log_w=np.zeros(sum(one.points.shape[1] for one in every)),
+        n_likelihoods=n_sweeps * n,
     )
 
 

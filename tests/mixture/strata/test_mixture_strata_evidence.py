@@ -94,8 +94,8 @@ def test_fewer_components_are_answered_as_if_the_walk_had_ended_there():
     assert np.array_equal(one.components.means, other.components.means)
 
 
-def test_the_largest_share_of_strata_for_fewer_components_is_seen(monkeypatch):
-    wrong = broken(Strata.posterior, "in_use[m - 1, :m]", "in_use[-1, :m] / in_use[-1, :m].sum()")
+def test_shares_of_strata_for_more_components_are_seen(monkeypatch):
+    wrong = broken(Strata.posterior, "combined(self.problem, used, m)", "combined(self.problem, used, m + 1)")
     monkeypatch.setattr(Strata, "posterior", wrong)
     with pytest.raises(AssertionError):
         test_fewer_components_are_answered_as_if_the_walk_had_ended_there()
