@@ -395,7 +395,7 @@ def test_plain_mini_batches_of_a_sample_are_refused(rng, move, use):
 
 @pytest.mark.parametrize(
     "part",
-    [dict(mode_search=None, proposal=Proposal()), dict(mode_search=None), dict()],
+    [dict(mode_search=None, proposal=Proposal()), dict()],
     ids=str,
 )
 def test_without_resampling_nothing_else_is_added(rng, part):
