@@ -65,9 +65,11 @@ class FromModes(NamedTuple):
             return Step(state, Proposed(), crossed=False)
         try:
             new, after = anchored(path, rng.rows)
+            if not np.isfinite(after.S):
+                raise np.linalg.LinAlgError("some of the rows are impossible at the mode")
             weighed = Weighing(path, new, after, rng.rows)
             found = self._draws(state, gaussian(path.model, after), weighed, rng)
-        except np.linalg.LinAlgError:  # no maximum, or draws in a plane
+        except np.linalg.LinAlgError:
             return Step(state, Proposed(), crossed=False)
         cost = weighed.n_likelihoods
         if found is None:
