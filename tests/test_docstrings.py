@@ -25,7 +25,7 @@ import sgevidence.samplers
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 #: Samplers and moves that users choose: the other names of their room are for the estimators.
-CHOSEN = "AIS HMC SGHMC SGNHT SIR Escort Exact HarmonicMean Laplace MixtureEvidence ModeSearch NestedSampling"
+CHOSEN = "AIS HMC SGHMC SGNHT SIR Exact HarmonicMean Laplace MixtureEvidence ModeSearch NestedSampling"
 CHOSEN += " PriorSampling Proposal SequentialNestedSampling SequentialSGMCMC UntilPrecise"
 PUBLIC = {
     sgevidence.samplers: CHOSEN.split(),

@@ -18,7 +18,7 @@ from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, Model, SoftmaxModel
 from sgevidence.samplers import SGNHT
-from sgevidence.transitions import HMC, SGHMC, Escort, ModeSearch
+from sgevidence.transitions import HMC, SGHMC, ModeSearch
 
 DATA = runpy.run_path(str(Path(__file__).parents[2] / "tests" / "data" / "make_data.py"))
 MODELS = ("linear", "softmax", "mixture", "overlap")
@@ -60,11 +60,11 @@ def mixture_theta(weights, means, variances) -> np.ndarray:
     return np.concatenate([np.log(len(weights) * weights), np.ravel(means), np.log(np.ravel(variances))])
 
 
-PARTS = {part.__name__.lower(): part for part in (HMC, SGHMC, SGNHT, Escort, ModeSearch)}
+PARTS = {part.__name__.lower(): part for part in (HMC, SGHMC, SGNHT, ModeSearch)}
 
 
 def default_sampler(pairs) -> SGAIS:
-    """``["move=sghmc", "move__n_steps=40", "escort=None"]``: the default sampler with these parameters."""
+    """``["move=sghmc", "move__n_steps=40", "proposal=None"]``: the default sampler with these parameters."""
     changed = {}
     for pair in pairs or []:
         key, _, value = pair.partition("=")

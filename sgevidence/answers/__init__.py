@@ -6,10 +6,21 @@ from ._cross_fitted_bridge import cross_fitted_bridge
 from ._cubature import MAX_PARAMETERS
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
-from ._importance import MAX_PARETO_K, TDensity, importance_draws, log_t, pareto_k, t_draws
+from ._importance import MAX_PARETO_K, MIN_DEGREES, TDensity, importance_draws, log_t, pareto_k, t_draws
 from ._log_concave import Gaussian, log_concave_answer, log_joint_of_many, refined
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
-from ._paired_draws import MIN_DEGREES, MIN_PAIRS_PER_CONTROL, TOLERANCE_NATS, TMixture, paired_draws
+from ._paired_draws import (
+    MIN_PAIRS_PER_CONTROL,
+    ROUNDS,
+    TOLERANCE_NATS,
+    Adapted,
+    LogJoint,
+    PairedDraws,
+    TMixture,
+    adapted_draws,
+    laplace,
+    paired_draws,
+)
 from ._proposals import Answers, proposal
 from ._surveyed import is_short
 
@@ -38,8 +49,14 @@ __all__ = [
     "TDensity",
     "MIN_DEGREES",
     "TMixture",
+    "Adapted",
+    "adapted_draws",
+    "laplace",
+    "LogJoint",
+    "PairedDraws",
     "paired_draws",
     "MIN_PAIRS_PER_CONTROL",
+    "ROUNDS",
     "TOLERANCE_NATS",
     "log_concave_answer",
     "log_joint_of_many",

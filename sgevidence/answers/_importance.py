@@ -48,6 +48,8 @@ def pareto_k(log_w: np.ndarray) -> float:
     return float((n * shape + 10 * 0.5) / (n + 10))
 
 
+#: Degrees of freedom of a t at a mode, and as many more as there are parameters: tails of a posterior.
+MIN_DEGREES = 6.0
 #: Pareto k of weights beyond which the error of their mean is not known (Vehtari et al. 2024).
 MAX_PARETO_K = 0.7
 
@@ -70,6 +72,11 @@ class TDensity(NamedTuple):
     m: np.ndarray
     coordinates: Coordinates
     nu: float
+
+    @classmethod
+    def at_mode(cls, a: np.ndarray, P: np.ndarray) -> "TDensity":
+        """With a posterior's curvature at its mode, and tails; LinAlgError if P is no precision."""
+        return cls(a, Coordinates.from_precision(P), MIN_DEGREES + len(a))
 
     def theta(self, phi: np.ndarray) -> np.ndarray:
         """θ of φ, (M, d) each."""

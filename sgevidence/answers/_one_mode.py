@@ -23,7 +23,7 @@ from ..targets import Likelihood, Target, concave_mode, folded_mode, gaussian
 from ._answer import Answer, Declined
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._log_concave import MAX_BRIDGED_ROWS, MAX_STD_NATS, in_suited_coordinates, log_joint_of_many
-from ._paired_draws import TOLERANCE_NATS, adapted_draws
+from ._paired_draws import TOLERANCE_NATS, adapted_draws, laplace
 
 #: Standard error, nats, of an answer from several modes, of which annealing may lose one.
 MAX_STD_OF_SEVERAL = 0.1
@@ -106,8 +106,7 @@ def _from_modes(
 
     mass = np.ones(1)
     if len(modes) > 1:
-        half_log_dets = [0.5 * np.linalg.slogdet(P)[1] for _, P in modes]
-        mass = Weights(log_joint(np.array([a for a, _ in modes])) - half_log_dets).W
+        mass = Weights(laplace(log_joint, modes)).W
     found = adapted_draws(log_joint, modes, 0.5 * mass + 0.5 / len(modes), size, rng, tolerance)
     if found is None:
         return Declined("no draw of a t density at the mode is possible")

@@ -32,8 +32,6 @@ from ._ladder import next_gap
 
 #: log p(rows, θ) of a cloud (M, d), (M,).
 LogJoint = Callable[[np.ndarray], np.ndarray]
-#: Degrees of freedom of the first q, and as many more as there are parameters: tails of a posterior.
-MIN_DEGREES = 6.0
 #: Each round of draws: pairs, pairs per parameter, parts that are added to q before it, standard error (nats)
 #: and Pareto k up to which it ends the search, and the least error that it states, nats.  A t at the mode has
 #: no skewness: a tail of its weights says that q is thin on a side of the posterior; mixtures cover both
@@ -61,6 +59,8 @@ MANY_PARTS = 5
 #: cancels in the pairs of one part, the mean is zero by draws of other parts that come once in 10⁵: blown up
 #: to explain ω it took 0.03 nats off at ± 0.004.
 MIN_CONTROL_SIZE = 0.003
+#: Part of all weight that a point held against q may have.
+MAX_POINT_SHARE = 0.1
 #: Steps of EM that fit a mixture to draws, and its degrees of freedom; share of the t that has the moments of
 #: all draws, and the least of any other.
 N_EM_STEPS, FITTED_DEGREES, SHARE_OF_WHOLE, MIN_PART_SHARE = 12, 5.0, 0.2, 0.05
@@ -103,6 +103,10 @@ class PairedDraws(NamedTuple):
     def weights(self) -> Weights:
         return Weights(self.log_w)
 
+    def are_outweighed_by(self, log_w: float) -> bool:
+        """Whether a known point of this weight, beside them, shows that q is too thin there."""
+        return bool(log_w > max(self.log_w.max(), log_sum_exp(self.log_w) + np.log(MAX_POINT_SHARE)))
+
 
 class Adapted(NamedTuple):
     """Draws of the last round."""
@@ -116,6 +120,13 @@ class Adapted(NamedTuple):
         """Their evidence with this standard error, and ``size`` of the draws, by weight."""
         theta = self.draws.theta[systematic(self.draws.weights.W, rng, size)]
         return Answer(theta, np.zeros(size), self.draws.log_Z, std, float(self.n_draws * n_rows))
+
+
+def laplace(log_joint: LogJoint, modes: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Log evidence of each (mode, precision) by Laplace's method, (K,), nats."""
+    half_log_dets = np.array([0.5 * np.linalg.slogdet(P)[1] for _, P in modes])
+    a = np.array([a for a, _ in modes])
+    return log_joint(a) + 0.5 * a.shape[1] * np.log(2 * np.pi) - half_log_dets
 
 
 def nothing_missed(draws: PairedDraws, q: TMixture) -> list[TDensity]:
@@ -141,7 +152,7 @@ def adapted_draws(
     precision is not positive definite.
     """
     d, n_draws = len(modes[0][0]), 0
-    q = TMixture([TDensity(a, Coordinates.from_precision(P), MIN_DEGREES + d) for a, P in modes], shares)
+    q = TMixture([TDensity.at_mode(a, P) for a, P in modes], shares)
     found: Adapted | None = None
     rounds = rounds or (ROUNDS if len(modes) == 1 else ROUNDS_OF_SEVERAL)
     wish, lacks = tolerance / TOLERANCE_NATS, list[TDensity]()

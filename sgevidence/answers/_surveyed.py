@@ -59,8 +59,8 @@ CONTENT_UNSEEN, MAX_UNSEEN = 0.25, 0.5
 MAX_TOPS, MIN_TOP_SHARE, MAX_PROBED = 24, 0.1, 2
 #: Precision of a mode at least, in widths of the prior: no t is wider than three of them.
 MIN_TOP_PRECISION = 0.1
-#: Part of all weight that a point held against q may have, and effective draws of an answer.
-MAX_POINT_SHARE, MIN_EFFECTIVE_SURVEYED = 0.1, 400.0
+#: Effective draws of an answer.
+MIN_EFFECTIVE_SURVEYED = 400.0
 #: Rounds of draws, as ROUNDS of ``_paired_draws.py``, but with draws of the survey for each pair in the place
 #: of pairs.  There are two at least, which look for what climbs have missed.
 SURVEYED_ROUNDS = (
@@ -234,7 +234,7 @@ def _from_tops(
         i = int(np.argmax(log_w))
         tops.climb(np.array([*draws.theta[[np.argmax(log_f), np.argmax(draws.log_w)]], known.theta[i]]))
         lacks = [top.density for top in tops.tops[n_known:]]
-        if log_w[i] > max(draws.log_w.max(), log_sum_exp(draws.log_w, axis=0) + np.log(MAX_POINT_SHARE)):
+        if draws.are_outweighed_by(log_w[i]):
             away = (np.array([part.m for part in q.parts]) - known.theta[i]) / tops.widths
             width = max(float(np.sum(away**2, axis=1).min()) / away.shape[1], 1e-12) ** 0.5
             lacks.append(TDensity(known.theta[i], Coordinates(np.diag(width * tops.widths)), FITTED_DEGREES))

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..answers import (
     MAX_PARETO_K,
-    MIN_DEGREES,
     MIN_PAIRS_PER_CONTROL,
     TOLERANCE_NATS,
     Gaussian,
@@ -19,7 +18,6 @@ from ..answers import (
     paired_draws,
     refined,
 )
-from ..kernels import Coordinates
 from ..samplers import EvidenceResult
 from ._newton_of_many import Design, derivatives_of_many
 
@@ -74,7 +72,7 @@ def drawn_subset(
                     continue
                 else:
                     max_std = min(wish * max_std, ROUGH_SUBSET_NATS)
-                q = TMixture([TDensity(at.m, Coordinates.from_precision(at.P), MIN_DEGREES + d)], np.ones(1))
+                q = TMixture([TDensity.at_mode(at.m, at.P)], np.ones(1))
                 found = paired_draws(log_joint, q, n, rng)
                 if found is None:
                     return None

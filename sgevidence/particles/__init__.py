@@ -1,14 +1,11 @@
-"""A cloud of particles: weights, effective sample size, resampling, the annealing step, transport."""
+"""A cloud of particles: weights, effective sample size, resampling, the annealing step."""
 
 from ._annealing import next_step, step_bias
-from ._cloud import EVEN_SHARE, RESAMPLING, Cloud, multinomial, spread, systematic
-from ._transport import AffineMap
+from ._cloud import RESAMPLING, Cloud, multinomial, spread, systematic
 from ._weights import Genealogy, Weights, ess, log_mixture, log_sum_exp, mixture_moments, siblings
 
 __all__ = [
-    "EVEN_SHARE",
     "RESAMPLING",
-    "AffineMap",
     "Cloud",
     "Genealogy",
     "Weights",

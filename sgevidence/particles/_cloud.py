@@ -15,9 +15,6 @@ import numpy as np
 
 from ._weights import Genealogy, Weights, siblings
 
-#: Share of the effective sample size from which nothing is gained by resampling, or lost by a map.
-EVEN_SHARE = 0.9
-
 
 def systematic(W: np.ndarray, rng: np.random.Generator, M: int | None = None) -> np.ndarray:
     """One uniform, M evenly spaced points: the counts differ from M·W_i by less than one."""
@@ -79,11 +76,6 @@ class Cloud(NamedTuple):
     def spread_theta(self, n: int) -> np.ndarray:
         """At most n of the particles, spread evenly over the weight, (m, d)."""
         return self.theta[spread(self.W, min(n, self.M))]
-
-    @property
-    def is_even(self) -> bool:
-        """Nothing is gained by resampling."""
-        return self.weights.ess >= EVEN_SHARE * self.M
 
     @property
     def log_evidence(self) -> float:

@@ -93,7 +93,7 @@ class HarmonicMean(Sampler):
             with np.errstate(all="ignore"):  # the formulas would overflow without a word of which row
                 check_rows(rows, prior, prior.path(model, rows))
             return model.exact_posterior(rows, rng, M), {}
-        sampler = SGAIS(n_particles=M, max_particles=M, reservoir_size=None, escort=None)
+        sampler = SGAIS(n_particles=M, max_particles=M, reservoir_size=None)
         state, records = sampler.update(sampler.init(model, rng), model, rows, rng, progress)
         move = HMC().along(Path(model, Memory.empty(), rows), Streams.one(rng))
         coordinates = move.coordinates(state.seen, 1.0)

@@ -4,7 +4,7 @@ The moves of particles and the other parts of :class:`SGAIS` are offered here, t
 """
 
 from .._names_above import names_above
-from ..transitions import HMC, SGHMC, Escort, ModeSearch, Proposal
+from ..transitions import HMC, SGHMC, ModeSearch, Proposal
 from ._ais import AIS
 from ._base import SILENT, EvidenceResult, OnlineSampler, Parts, Progress, Sampler, check_history
 from ._direct import Exact, answer, doubts_of_few
@@ -54,7 +54,6 @@ __all__ = [
     "founders",
     "HMC",
     "SGHMC",
-    "Escort",
     "ModeSearch",
     "Proposal",
 ]

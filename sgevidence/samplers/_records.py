@@ -32,8 +32,6 @@ class ChunkRecord(NamedTuple):
     lambdas: np.ndarray = np.ones(1)  #: the annealing schedule, ending in 1
     n_particles: int = 0
     n_moves: int = 0  #: times the kernel was called
-    n_escorts: int = 0  #: escorts taken
-    n_escorts_refused: int = 0
     acceptance: float = np.nan  #: of the last Metropolis tests; nan without
     #: spread over particles of the error of a sub-sample of the history, nats; nan without
     sample_noise: float = np.nan
@@ -154,8 +152,6 @@ SUMS = ("log_predictive", "n_annealing_steps")
 #: Fields that add up over the transitions of a chunk.
 COUNTS = (
     "n_moves",
-    "n_escorts",
-    "n_escorts_refused",
     "n_proposals",
     "n_replaced",
     "n_returned",

@@ -7,8 +7,8 @@ its tempered posteriors
 
 as published by SGHMC with mini-batches of the rows before (Eq. 4.14).  The loop itself is
 :class:`~sgevidence.transitions.Anneal`.  The default tries cheaper transitions first: a density that covers
-the posterior (``FromProposal``), weights alone (``Reweight``), a map that carries the cloud along
-(``Escort``), modes from outside (``ModeImportance``).
+the posterior (``FromProposal``), weights alone (``Reweight``), densities at the modes that the particles know
+(``FromModes``), modes from outside (``ModeImportance``).
 
 Symbols
 -------
@@ -47,7 +47,6 @@ from ..transitions import (
     SGHMC,
     Anneal,
     Crossing,
-    Escort,
     FromProposal,
     ModeSearch,
     PriorCloud,
@@ -70,7 +69,6 @@ ROUGH_NATS, N_ROUGH_DRAWS = 0.3, 200
 def crossing_of(
     model: Model,
     anneal: Anneal,
-    escort: Escort | None,
     search: ModeSearch | None,
     asked: Proposal | None,
     tolerance: float = TOLERANCE_NATS,
@@ -78,8 +76,8 @@ def crossing_of(
     """The ways across a chunk that a model has, to an error of the log evidence in nats."""
     way = None if asked is None else from_all_rows(model, asked, anneal.n_particles, tolerance)
     if not model.anchors_early and isinstance(anneal.move, HMC):
-        return Crossing(anneal, None, search, way, anchors_early=False)
-    return Crossing(anneal, escort, search, way)
+        return Crossing(anneal, search, way, anchors_early=False)
+    return Crossing(anneal, search, way)
 
 
 def from_all_rows(
@@ -125,8 +123,8 @@ def affordable_rows(model: Model, rows: Rows) -> int:
 
 #: Parts that do not go with accumulated weights.
 ALONE = (
-    "resampling=None, the published form in which weights accumulate, goes with escort=None, "
-    "mode_search=None and proposal=None"
+    "resampling=None, the published form in which weights accumulate, goes with mode_search=None and "
+    "proposal=None"
 )
 
 
@@ -136,7 +134,7 @@ class SGAIS(Parts, OnlineSampler):
     Parameters
     ----------
     n_particles : int, default=100
-        Number of particles after many rows, four times as many while they are annealed.
+        Sets the number of particles: after many rows there are four times as many.
         The standard error of the log evidence falls as 1/√M.
     max_particles : int or None, default=None
         Number of particles for the first rows, from which most of the error comes.  None: 2000 for
@@ -150,7 +148,7 @@ class SGAIS(Parts, OnlineSampler):
         call the path is then that of random subsets.
     resampling : {"systematic", "multinomial"} or None, default="systematic"
         With None the weights accumulate, as published: the number of particles is constant, every
-        annealing step is followed by a move, and ``escort``, ``mode_search`` and ``proposal`` must be None.
+        annealing step is followed by a move, and ``mode_search`` and ``proposal`` must be None.
     reservoir_size : int or None, default=100000
         Number of past rows that are kept, a uniform sample of all; None keeps all.  Until it is full nothing
         is approximated.  Rows of high leverage, such as the only ten in which a column is not zero, are kept
@@ -159,8 +157,6 @@ class SGAIS(Parts, OnlineSampler):
         Linear regressions and mixtures of one component need no sample (:meth:`Model.sums`).
     move : HMC, SGHMC or SGNHT, default=HMC()
         How particles move between annealing steps.
-    escort : Escort or None, default=Escort()
-        Carries the cloud along where the posterior is nearly Gaussian; None does not.
     mode_search : ModeSearch or None, default=ModeSearch()
         Looks for modes of a mixture that the particles have missed, and takes their evidence from
         importance sampling around them where that is the better estimate.  None does not.
@@ -219,7 +215,6 @@ class SGAIS(Parts, OnlineSampler):
         "resampling": [StrOptions(set(RESAMPLING)), None],
         "reservoir_size": [Interval(Integral, N_BLOCKS, None, closed="left"), None],
         "move": [HasMethods(["along"])],
-        "escort": [Escort, None],
         "mode_search": [ModeSearch, None],
         "proposal": [Proposal, None],
         "tolerance": [Interval(Real, 0, None, closed="neither")],
@@ -234,7 +229,6 @@ class SGAIS(Parts, OnlineSampler):
         resampling: str | None = "systematic",
         reservoir_size: int | None = 100_000,
         move: Any = HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
-        escort: Escort | None = Escort(),  # noqa: B008
         mode_search: ModeSearch | None = ModeSearch(),  # noqa: B008
         proposal: Proposal | None = Proposal(),  # noqa: B008
         tolerance: float = 0.03,
@@ -246,7 +240,6 @@ class SGAIS(Parts, OnlineSampler):
         self.resampling = resampling
         self.reservoir_size = reservoir_size
         self.move = self._own("move", move)
-        self.escort = self._own("escort", escort)
         self.mode_search = self._own("mode_search", mode_search)
         self.proposal = self._own("proposal", proposal)
         self.tolerance = tolerance
@@ -267,7 +260,6 @@ class SGAIS(Parts, OnlineSampler):
             resampling=None,
             reservoir_size=None,
             move=SGHMC(preconditioner=None, control_variate=False),
-            escort=None,
             mode_search=None,
             proposal=None,
         )
@@ -307,7 +299,7 @@ class SGAIS(Parts, OnlineSampler):
         anneal = Anneal(
             self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
         )
-        crossing = crossing_of(model, anneal, self.escort, self.mode_search, self.proposal, self.tolerance)
+        crossing = crossing_of(model, anneal, self.mode_search, self.proposal, self.tolerance)
         n_rows = state.n_rows + len(rows)
         if self.chunk_size is None:
             state, infos = crossing.at_once(state, model, rows, rng)
@@ -325,7 +317,7 @@ class SGAIS(Parts, OnlineSampler):
 
     def _thinned(self, state: State, model: Model, rng: Streams) -> State:
         """The state without particles that are not needed any more."""
-        M = self._particles(model, state.n, state.adaptation.map_is == "even")
+        M = self._particles(model, state.n)
         if self.resampling is None or state.pending is not None or 2 * M > state.cloud.M:
             return state
         # Weights are nearly equal: no duplicates to move apart.  Where modes differ roots tell who lost one.
@@ -333,15 +325,15 @@ class SGAIS(Parts, OnlineSampler):
         fewer = state.cloud.thinned if is_safe else state.cloud.resampled
         return state._replace(cloud=fewer(RESAMPLING[self.resampling], M, rng.resampling))
 
-    def _particles(self, model: Model, n: float, even: bool = False) -> int:
+    def _particles(self, model: Model, n: float) -> int:
         """M(n); without resampling it cannot change."""
         if self.resampling is None:
             return self.n_particles
-        return particles(model, n, self.n_particles, self.max_particles, even)
+        return particles(model, n, self.n_particles, self.max_particles)
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        if self.resampling is None and (self.escort or self.mode_search or self.proposal):
+        if self.resampling is None and (self.mode_search or self.proposal):
             raise ValueError(ALONE)
         check_history(self.move, self.reservoir_size)
 
@@ -359,7 +351,7 @@ def particles_of_mixture(K: int, d: int) -> int:
     return int(np.clip(16_000 / d, 400, 1000) if K <= 2 else np.clip(16 * d * K, 1500, 3000))
 
 
-#: Rows up to which all of them are used; then their number falls as 1/n.
+#: Rows up to which all of them are used; then their number falls as 1/√n.
 PLENTY_UNTIL = 250
 
 
@@ -394,17 +386,13 @@ def pieces(
         yield rows.take(np.sort(indices))
 
 
-def particles(model: Model, n: float, n_particles: int, max_particles: int | None, even: bool) -> int:
-    """M(n): early rows are cheap, and most of the variance is made there.
-
-    Annealing needs more particles than escorts, while those leave the weights nearly even.
-    """
+def particles(model: Model, n: float, n_particles: int, max_particles: int | None) -> int:
+    """M(n): early rows are cheap, and most of the variance is made there."""
     most = max_particles
     if most is None:
         most = PARTICLES if model.slots is None else particles_of_mixture(len(model.slots), model.n_params)
         most = max(n_particles, int(most * min(n_particles / 100, 1.0)))
-    ratio = PLENTY_UNTIL / max(n, PLENTY_UNTIL)
-    M = max(n_particles, most * ratio) if even else max(4 * n_particles, most * ratio**0.5)
+    M = max(4 * n_particles, most * (PLENTY_UNTIL / max(n, PLENTY_UNTIL)) ** 0.5)
     return max(n_particles, min(int(M), most))
 
 

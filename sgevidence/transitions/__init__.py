@@ -18,8 +18,8 @@ from ._climbs import Climbs
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing, committed
-from ._escort import Escort, Escorted, Rejuvenate, TwoSidedEscort
 from ._from_folds import FromFolds
+from ._from_modes import FromModes
 from ._from_proposal import FromProposal, Proposal, Proposed, merged
 from ._hmc import HMC, ExactMoves
 from ._mode_search import Mode, ModeSearch
@@ -33,14 +33,12 @@ __all__ = [
     "Answered",
     "Annealed",
     "Climbs",
-    "TwoSidedEscort",
     "ConstrainedMoves",
     "PriorCloud",
     "Crossing",
-    "Escort",
-    "Escorted",
     "ExactMoves",
     "FromFolds",
+    "FromModes",
     "FromProposal",
     "Mode",
     "ModeImportance",
@@ -49,7 +47,6 @@ __all__ = [
     "Offer",
     "Proposal",
     "Proposed",
-    "Rejuvenate",
     "Renewed",
     "Reweight",
     "Rung",

@@ -38,7 +38,7 @@ class Reweight(NamedTuple):
     """Take rows in by their weights alone, while the effective sample size stays above target."""
 
     target_ess: float  #: of all particles: those that rows have ruled out count as lost
-    for_escort: bool = True  #: leave a chunk of more than half the history to it, unseen: it does better
+    leaves_large: bool = True  #: a chunk of more than half the history, unseen, to densities at its modes
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         n, seen = path.memory.n, 0 if state.pending is None else len(state.pending)
@@ -46,7 +46,7 @@ class Reweight(NamedTuple):
         capacity = path.memory.reservoir.capacity or np.inf
         too_many = path.chunk.total_weight > min(n, capacity / 2)
         unknown = state._replace(pending=None, ell=None)
-        if self.for_escort and path.memory.anchor is not None and (too_many or new.total_weight > n / 2):
+        if self.leaves_large and path.memory.anchor is not None and (too_many or new.total_weight > n / 2):
             return Step(unknown, Weighed(), crossed=False)
         ell, cost = state.ell, 0.0
         if ell is None or state.pending is not None:  # else a survey of the prior knows it

@@ -56,9 +56,6 @@ class Adaptation(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats: it decides whether the
     #: reservoir grows; nan where none was used
     sample_noise: float = np.nan
-    #: verdict on the map over the last chunk: "even", the weights stayed so and fewer particles will do;
-    #: "disputed", it was refused for weights that may be high by chance
-    map_is: str = ""
     asked: float = 0.0  #: rows, by total weight, when a density was last asked for an answer
     checks: Checks = Checks()
     rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known

@@ -1,8 +1,8 @@
 """From one posterior to the next: a plan, which is a list, and the loop that walks it.
 
-The ways are in the order of their price: a closed form, weights alone, a map that carries the cloud along, a
-density that answers for all rows at once, the map again from a fresh cloud, modes from outside, and
-annealing, which never declines.  The first that crosses ends them.  Then the cloud is held against modes that
+The ways are in the order of their price: a closed form, weights alone, densities at the modes that the
+particles know, a density that answers for all rows at once, modes from outside, and annealing, which never
+declines.  The first that crosses ends them.  Then the cloud is held against modes that
 it may have missed, and against what a density was not sure of; an annealed answer is tested.
 
 Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tried has to say.
@@ -41,8 +41,8 @@ from ._anneal import Anneal, Reweight
 from ._base import Offer, State, Step, Streams, Transition, check_rows
 from ._climbs import N_LOOKED_AT, Ends, climbed
 from ._confirm import confirmed, cost, is_due
-from ._escort import Escort, MapEscort, Rejuvenate, TwoSidedEscort
 from ._from_folds import FromFolds
+from ._from_modes import FromModes
 from ._from_proposal import FromProposal
 from ._mode_search import (
     GOOD_ENOUGH_NATS,
@@ -167,7 +167,6 @@ class Crossing(NamedTuple):
     """The ways across a chunk."""
 
     anneal: Anneal
-    escort: Escort | None = None
     mode_search: ModeSearch | None = None
     from_all_rows: FromProposal | None = None  #: it answers for all rows at once; None: it is switched off
     anchors_early: bool = True  #: also while the reservoir has all rows
@@ -176,7 +175,7 @@ class Crossing(NamedTuple):
         """Transitions that may carry the cloud across the chunk, in the order in which they are tried."""
         anneal, search, asked = self.anneal, self.mode_search, self.from_all_rows
         survey = PriorSurvey(anneal)
-        escort = None if self.escort is None else TwoSidedEscort(anneal, MapEscort(self.escort))
+        has_density = asked is not None and self.anchors_early
         first = asked is not None and asked.comes_first(state, path)
         modes = None
         if search is not None and modes_are_due(search, path):
@@ -184,10 +183,9 @@ class Crossing(NamedTuple):
         ways = [
             survey if search is not None and survey.applies(state, path) else None,
             asked if first else None,
-            None if anneal.resampling is None else Reweight(anneal.target_ess, for_escort=escort is not None),
-            escort,
+            None if anneal.resampling is None else Reweight(anneal.target_ess, has_density),
+            FromModes(anneal.n_particles, asked.tolerance) if asked and has_density else None,
             None if first else asked,
-            None if escort is None else Rejuvenate(anneal, escort),
             modes,
             anneal,
         ]
@@ -230,7 +228,7 @@ class Crossing(NamedTuple):
         infos = []
         if not isinstance(ways[0], PriorSurvey):  # which knows more points that may explain the rows
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
-        state = state._replace(adaptation=state.adaptation._replace(sample_noise=np.nan, map_is=""))
+        state = state._replace(adaptation=state.adaptation._replace(sample_noise=np.nan))
         before = state
         for way in ways:
             step = way(state, path, rng)
@@ -291,7 +289,7 @@ class Crossing(NamedTuple):
             return step.state
         capacity = path.memory.reservoir.capacity
         is_kept = not self.anchors_early and (capacity is None or path.n_rows <= capacity)
-        needs_anchor = self.escort is not None or self.anneal.move.needs_anchor
+        needs_anchor = self.from_all_rows is not None or self.anneal.move.needs_anchor
         return committed(step, path, rng, needs_anchor and not is_kept)
 
 

@@ -124,7 +124,7 @@ class ModeImportance:
         return Step(state._replace(cloud=cloud, ell=None), info, is_from_outside=True)
 
     def renewed(self, step: Step) -> Step:
-        """After annealing or an escort: modes from outside, or reported as missed where rows are gone."""
+        """After another transition: modes from outside, or reported as missed where rows are gone."""
         cloud = step.state.cloud
         if not self.path.memory.complete:
             return step._replace(info=self._info(missed_mode=self.missed_by(cloud)))

@@ -99,5 +99,5 @@ class Restart(NamedTuple):
         if not step.crossed:
             step = self.anneal(step.state, again, rng)
         learnt = step.state.adaptation
-        adaptation = state.adaptation._replace(log_eps=learnt.log_eps, alike=learnt.alike, map_is="")
+        adaptation = state.adaptation._replace(log_eps=learnt.log_eps, alike=learnt.alike)
         return Step(state._replace(cloud=step.state.cloud, adaptation=adaptation), step.info)

@@ -1,6 +1,6 @@
 r"""Points away from the particles, and what they would have gained on them since they were last looked at.
 
-A map carries the cloud along with the posterior around it, and its weights stay even while another mode, in
+Weights and densities follow the posterior around the cloud, and stay even while another mode, in
 which no particle is, becomes the better one.  So each look from outside leaves the points a_r that it came
 upon, and every later chunk is asked how well they foretell it:
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from sgevidence.answers import TDensity, TMixture, _paired_draws, paired_draws
-from sgevidence.answers._paired_draws import adapted_draws, controlled_mean
+from sgevidence.answers import TDensity, TMixture, _paired_draws, adapted_draws, paired_draws
+from sgevidence.answers._paired_draws import controlled_mean
 from sgevidence.kernels import Coordinates
 
 SHAPE, D = 6.0, 3

@@ -219,12 +219,11 @@ def check_sequences_of_its_own(model, X):
     assert [np.mean(rows[z == k]) for k in (0, 1)] == pytest.approx(model.means_[:, 0], abs=0.1)
 
 
-def test_sequences_of_its_own_follow_the_columns(monkeypatch):
+def test_sequences_of_its_own_follow_the_columns(install_broken):
     X, _ = frame(120)
     model = fitted(X)
     check_sequences_of_its_own(model, X)
-    law = type(model._model)
-    monkeypatch.setattr(law, "sample_rows", broken(law.sample_rows, "A[t, z[t - 1]]", "A[0, z[t - 1]]"))
+    install_broken(type(model._model), "sample_rows", "A[t, z[t - 1]]", "A[0, z[t - 1]]")
     with pytest.raises(AssertionError):
         check_sequences_of_its_own(model, X)
 

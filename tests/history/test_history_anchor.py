@@ -159,7 +159,7 @@ def test_noise_is_third_order_in_the_distance(rng, model):
         return value_and_grad(model, theta, sample)[0] + first_order(anchor).plus(of_sample, -1.0)(theta)
 
     def none(model, anchor, theta, sample):
-        """The difference to the anchor, which is what a move or an escort sees."""
+        """The difference to the anchor, which is what a move sees."""
         both = np.concatenate([theta, anchor.a[None]])
         value = value_and_grad(model, both, sample)[0]
         return value[:-1] - value[-1] + anchor.S

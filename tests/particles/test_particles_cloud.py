@@ -18,7 +18,7 @@ def cloud(rng):
 def test_planted_draws_have_unit_weight(rng):
     theta = rng.standard_normal((M, 2))
     cloud = Cloud.planted(theta)
-    assert cloud.M == M and cloud.log_evidence == 0.0 and cloud.is_even
+    assert cloud.M == M and cloud.log_evidence == 0.0
     assert cloud.log_evidence_std == 1 / M  # a part of so much of the prior is met by no draw, as a rule
     np.testing.assert_allclose(cloud.W, 1 / M)
     np.testing.assert_allclose(cloud.mean, theta.mean(axis=0))
@@ -94,14 +94,6 @@ def test_what_is_known_to_be_wrong_is_taken_off(cloud):
     found = cloud.corrected(-0.25)
     assert found.log_evidence == pytest.approx(cloud.log_evidence + 0.25)
     assert found.log_evidence_std == cloud.log_evidence_std
-
-
-def test_a_cloud_is_even_above_nine_tenths(cloud):
-    lost = np.zeros(M)
-    lost[:5] = -np.inf
-    assert cloud.weighted(lost).is_even  # an effective sample size of 45 of 50
-    lost[5] = -np.inf
-    assert not cloud.weighted(lost).is_even
 
 
 def test_fewer_particles_of_even_weights_leave_the_evidence_and_its_error(cloud, rng):

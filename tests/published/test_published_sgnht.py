@@ -14,7 +14,7 @@ from sgevidence.kernels import baoab
 from sgevidence.models import LinearModel
 from sgevidence.published import sgnht
 from sgevidence.samplers import SGNHT
-from sgevidence.transitions import SGHMC, Escort
+from sgevidence.transitions import SGHMC
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 
@@ -157,20 +157,19 @@ def test_sgais(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("escort", [Escort(), None], ids=["escort", "none"])
-def test_sgais_coverage(rng, escort):
-    """Without escorts the particles are moved at all n, with mini-batches of the history from 500 rows."""
-    error, std = sgais_errors(dict(move=SGNHT(), escort=escort), 2000, rng, 24)
+def test_sgais_coverage(rng):
+    """The particles are moved at all n, with mini-batches of the history from 500 rows."""
+    error, std = sgais_errors(dict(move=SGNHT()), 2000, rng, 24)
     spread = np.sqrt(np.mean((error / std) ** 2))
     assert 0.8 - 3 / np.sqrt(48) < spread < 1.25 + 3 / np.sqrt(48)
-    error, std = sgais_errors(dict(move=SGNHT(), escort=escort), 10_000, rng, 6)
+    error, std = sgais_errors(dict(move=SGNHT()), 10_000, rng, 6)
     assert np.all(np.abs(error) < 4.5 * std)
 
 
 @pytest.mark.slow
 def test_raw_mini_batches_bias_sgais_less_than_sghmc(rng):
     """Without control variates the noise at 10⁴ rows is five times what is injected."""
-    raw = dict(escort=None, reservoir_size=None)
+    raw = dict(reservoir_size=None)
     cooled, _ = sgais_errors(raw | dict(move=SGNHT(control_variate=False)), 10_000, rng, 4)
     heated, _ = sgais_errors(raw | dict(move=SGHMC(control_variate=False)), 10_000, rng, 10)
     assert heated.mean() < -2.0 and np.mean(cooled**2) < np.mean(heated**2)

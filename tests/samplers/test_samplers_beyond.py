@@ -18,7 +18,7 @@ from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import SGNHT
-from sgevidence.transitions import HMC, SGHMC, Escort
+from sgevidence.transitions import HMC, SGHMC
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 N = 4000
@@ -78,11 +78,11 @@ def problem():
 
 #: Cases that run by default, a second or two each; a quarter of the others is slow.
 QUICK = {
-    ("known_noise", "hmc", "escort", "calls of 500"),
-    ("known_noise", "sghmc", "no escort", "calls of 500"),
-    ("unknown_noise", "hmc", "escort", "calls of 500"),
+    ("known_noise", "hmc", "calls of 500"),
+    ("known_noise", "sghmc", "calls of 500"),
+    ("unknown_noise", "hmc", "calls of 500"),
 }
-GRID = (list(MODELS), list(MOVES), ["escort", "no escort"], list(CUTS))
+GRID = (list(MODELS), list(MOVES), list(CUTS))
 
 
 def cases():
@@ -96,8 +96,8 @@ def cases():
             yield pytest.param(*case, marks=mark, id="-".join(case))
 
 
-@pytest.mark.parametrize("name, move, escort, cut", list(cases()))
-def test_beyond_the_reservoir(rng, problem, name, move, escort, cut):
+@pytest.mark.parametrize("name, move, cut", list(cases()))
+def test_beyond_the_reservoir(rng, problem, name, move, cut):
     """Two seeds; each within 4 of its own errors and the reference's, and an error that says something."""
     model, rows, exact, error = problem(name)
     call, chunk_size = CUTS[cut]
@@ -106,7 +106,6 @@ def test_beyond_the_reservoir(rng, problem, name, move, escort, cut):
         reservoir_size=RESERVOIR,
         chunk_size=chunk_size,
         move=MOVES[move],
-        escort=Escort() if escort == "escort" else None,
     )
     for g in rng.spawn(2):
         state = sampler.init(model, g)

@@ -44,8 +44,8 @@ def test_few_seeds(rng):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
-    [dict(), dict(chunk_size=500), dict(reservoir_size=400), dict(escort=None), dict(move=SGHMC())],
-    ids=["default", "chunks of 500", "small reservoir", "no escort", "sghmc"],
+    [dict(), dict(chunk_size=500), dict(reservoir_size=400), dict(move=SGHMC())],
+    ids=["default", "chunks of 500", "small reservoir", "sghmc"],
 )
 def test_linear(rng, settings):
     model, rows = LinearModel(5, noise_std=1.0), sim("sim_L", 2000)

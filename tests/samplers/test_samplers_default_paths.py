@@ -26,10 +26,10 @@ KNOWN, UNKNOWN = LinearModel(5, noise_std=1.0), LinearModel(5, noise_prior=(1.0,
 SOFTMAX = SoftmaxModel(10, 4).in_double_precision()
 
 ANNEALED = dict(proposal=None)
-BEYOND = ANNEALED | dict(move=SGHMC(), reservoir_size=700, escort=None)
+BEYOND = ANNEALED | dict(move=SGHMC(), reservoir_size=700)
 SMALL = ANNEALED | dict(n_particles=25, reservoir_size=700)
 PARTICLES = ANNEALED | dict(n_particles=25, mode_search=None)
-UNADORNED = dict(resampling=None, escort=None, mode_search=None, proposal=None)
+UNADORNED = dict(resampling=None, mode_search=None, proposal=None)
 
 #: model, data, rows, rows a call, sampler
 CASES = {
@@ -37,7 +37,6 @@ CASES = {
     "linear, calls of 37": (KNOWN, "sim_L", 1500, 37, SGAIS(**ANNEALED)),
     "linear, unknown noise": (UNKNOWN, "sim_L", 1500, 500, SGAIS(**ANNEALED)),
     "linear, beyond the reservoir": (KNOWN, "sim_L", 3000, 300, SGAIS(**ANNEALED, reservoir_size=400)),
-    "linear, no escort": (KNOWN, "sim_L", 1500, 500, SGAIS(**ANNEALED, escort=None)),
     "linear, no resampling": (KNOWN, "sim_L", 500, 500, SGAIS(target_ess=0.9, **UNADORNED)),
     "linear, sghmc": (KNOWN, "sim_L", 3000, 500, SGAIS(**ANNEALED, move=SGHMC())),
     "linear, sghmc beyond": (KNOWN, "sim_L", 3000, 300, SGAIS(**BEYOND)),

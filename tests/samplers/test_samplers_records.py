@@ -39,7 +39,7 @@ def state(log_Z, log_w=0.0, sample_noise=np.nan):
 def check_record():
     """From the states around a chunk, and what each transition had to say of it in its own words."""
     weighed = SimpleNamespace(n_likelihoods=100.0, ess=12.0, lambdas=())
-    refused = SimpleNamespace(n_escorts_refused=1, n_likelihoods=50.0, ess=np.nan)
+    refused = SimpleNamespace(n_refused=1, n_likelihoods=50.0, ess=np.nan)
     annealed = SimpleNamespace(
         lambdas=(0.3, 1.0), ess=20.0, n_moves=2, n_likelihoods=7.0, n_gradients=9.0, acceptance=0.8
     )
@@ -51,7 +51,7 @@ def check_record():
     assert record.n_likelihoods == 157.0 and record.n_gradients == 9.0 and record.n_moves == 2, "costs"
     assert record.lambdas.tolist() == [0.3, 1.0, 1.0] and record.n_annealing_steps == 3
     assert record.ess == 12.0 and record.acceptance == 0.8, "the worst and the last that is known"
-    assert (record.n_escorts_refused, record.n_renewals, record.missed_mode) == (1, 1, 3.0)
+    assert (record.n_refused, record.n_renewals, record.missed_mode) == (1, 1, 3.0)
     assert record.sample_noise == 0.2 and np.isnan(record.noise_to_injection) and record.n_particles == M
 
 

@@ -15,7 +15,7 @@ from sgevidence.kernels import hmc
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import SGNHT, SequentialSGMCMC
-from sgevidence.transitions import HMC, SGHMC, Escort, Proposal, _anneal, _hmc
+from sgevidence.transitions import HMC, SGHMC, Proposal, _anneal, _hmc
 
 DATA = Path(__file__).parents[1] / "data"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))
@@ -106,7 +106,7 @@ def test_parts_of_the_evidence(rng):
 
 # ----------------------------------------------------------------------------- switches
 
-NO_RESAMPLING = dict(resampling=None, escort=None, mode_search=None, proposal=None)
+NO_RESAMPLING = dict(resampling=None, mode_search=None, proposal=None)
 #: So large mini-batches and short steps that what heats the published form, d·n·lr/(4α|B|), is 0.03 nats.
 PLAIN = dict(
     move=SGHMC(control_variate=False, batch_size=2000, learning_rate=0.01, n_steps=60),
@@ -115,9 +115,7 @@ PLAIN = dict(
 )
 SWITCHES = {
     "own moves of the model": dict(move=HMC()),
-    "no escort": dict(escort=None),
     "no control variate": PLAIN,
-    "neither": PLAIN | dict(escort=None),
     "published resampling": dict(resampling="multinomial"),
     "no resampling": NO_RESAMPLING | dict(target_ess=0.97, n_particles=1000),
     "no preconditioner": dict(move=SGHMC(preconditioner=None)),
@@ -126,7 +124,7 @@ SWITCHES = {
     "in order, chunks of 100": dict(chunk_size=100),
     "few particles": dict(n_particles=100, max_particles=300),
 }
-LONGER = {"neither", "no resampling"}
+LONGER = {"no resampling"}
 
 
 @pytest.mark.parametrize(
@@ -144,24 +142,10 @@ def test_every_switch_agrees(rng, settings):
 def test_switches_do_what_they_say(rng):
     rows = rows_of("sim_L", 2000)
 
-    def counts(**settings):
-        path = sgais(**settings).run(LINEAR, rows, np.random.default_rng(0)).path
-        return int(path["n_moves"].sum()), int(path["n_escorts"].sum())
+    def moves(**settings):
+        return int(sgais(**settings).run(LINEAR, rows, np.random.default_rng(0)).path["n_moves"].sum())
 
-    moves, escorts = counts()
-    assert escorts >= 4
-    moves_without, none = counts(escort=None)
-    assert none == 0 and moves_without > moves
-    assert counts(**NO_RESAMPLING)[0] > moves_without  # and nothing is lazy
-
-
-def test_escort_lowers_the_variance(rng):
-    rows = rows_of("sim_L", 1500)
-    std = {
-        name: np.mean([sgais(escort=escort).run(LINEAR, rows, g).log_evidence_std for g in rng.spawn(3)])
-        for name, escort in {"with": Escort(), "without": None}.items()
-    }
-    assert std["with"] < 0.8 * std["without"]
+    assert moves(**NO_RESAMPLING) > moves()  # nothing is lazy
 
 
 # ----------------------------------------------------------------------------- bounded memory
@@ -382,7 +366,6 @@ def test_unbiased_adaptive(rng):
     [
         {"reservoir_size": 50},
         {"reservoir_size": 150, "chunk_size": 500},
-        {"reservoir_size": 150, "escort": None},
         {"reservoir_size": 150, "move": SGHMC()},
         {"reservoir_size": 150, "move": SGNHT()},
         {"move": SGHMC(preconditioner=None)},
@@ -412,13 +395,11 @@ def test_plain_mini_batches_of_a_sample_are_refused(rng, move, use):
 
 @pytest.mark.parametrize(
     "part",
-    [dict(escort=None, mode_search=None, proposal=Proposal()), dict(mode_search=None), dict()],
+    [dict(mode_search=None, proposal=Proposal()), dict()],
     ids=str,
 )
 def test_without_resampling_nothing_else_is_added(rng, part):
-    with pytest.raises(
-        ValueError, match=r"resampling=None.* goes with escort=None, mode_search=None and proposal=None"
-    ):
+    with pytest.raises(ValueError, match=r"resampling=None.* goes with mode_search=None and proposal=None"):
         sgais(resampling=None, **part).init(LINEAR, rng)
 
 

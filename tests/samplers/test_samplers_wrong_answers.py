@@ -79,7 +79,7 @@ def with_row(rows, i, value):
     return Rows.of(X, y)
 
 
-#: rows before, rows of the call with the bad row: annealing, pending, escort, a search
+#: rows before, rows of the call with the bad row: annealing, pending, a density, a search
 CALLS = {"first call": (0, 150), "few rows": (150, 5), "many rows": (150, 400), "doubling": (240, 60)}
 
 
@@ -226,7 +226,7 @@ def test_a_sample_of_the_history_without_its_sums_is_refused(rng, move):
 @pytest.mark.parametrize("move", [SGHMC(), SGNHT()])
 def test_stochastic_gradients_measure_what_the_reservoir_does_not_know(rng, move):
     rows = rows_of("sim_S", 500)
-    sampler = SGAIS(25, move=move, escort=None, proposal=None, reservoir_size=100)
+    sampler = SGAIS(25, move=move, proposal=None, reservoir_size=100)
     state = sampler.init(SOFTMAX, rng)
     state, records = sampler.update(state, SOFTMAX, rows, rng)
     assert any(r.sample_noise > 0 for r in records)

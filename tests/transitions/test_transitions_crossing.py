@@ -15,7 +15,7 @@ from sgevidence.transitions import (
     HMC,
     Anneal,
     Crossing,
-    Escort,
+    FromProposal,
     ModeSearch,
     Offer,
     Proposal,
@@ -29,11 +29,13 @@ from sgevidence.transitions._crossing import Plan, is_better
 from sgevidence.transitions._watchlist import Watchlist
 
 MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400
-WAYS = {"annealing alone": dict(escort=None), "with an escort": dict(escort=Escort(first_rows=50))}
+WAYS = {"annealing alone": dict(), "densities at modes": dict(modes=True)}
 
 
-def crossing(escort=None, mode_search=None, resampling=RESAMPLING["systematic"], proposal=None, model=MODEL):
-    return crossing_of(model, Anneal(HMC(), 0.5, resampling, lambda n: M), escort, mode_search, proposal)
+def crossing(mode_search=None, resampling=RESAMPLING["systematic"], proposal=None, model=MODEL, modes=False):
+    """With ``modes``, nothing answers for all rows, but densities at the modes that particles know."""
+    found = crossing_of(model, Anneal(HMC(), 0.5, resampling, lambda n: M), mode_search, proposal)
+    return found._replace(from_all_rows=FromProposal(1, lambda n: M, None)) if modes else found
 
 
 def stream(rng, call, settings, sizes=(30, 5, 70, 3, 200)):
@@ -73,8 +75,8 @@ def kinds(settings, n=1, model=MIXTURE):
 
 def test_the_order_is_that_of_their_price():
     search = ModeSearch()
-    full = dict(escort=Escort(), mode_search=search, proposal=Proposal())
-    cheap = ["FromProposal", "Reweight", "TwoSidedEscort", "Rejuvenate"]
+    full = dict(mode_search=search, proposal=Proposal())
+    cheap = ["FromProposal", "Reweight", "FromModes"]
     order = [*cheap, "ModeImportance", "Anneal"], ["ModeImportance", "MissedModes"]
     assert tuple(kinds(full, n=search.first_rows)) == order
     assert kinds({}) == [["Reweight", "Anneal"], []]
@@ -83,7 +85,7 @@ def test_the_order_is_that_of_their_price():
     asked = crossing(proposal=Proposal(first_rows=7), model=MIXTURE).from_all_rows
     assert asked.first_rows == 7
     assert crossing(mode_search=search).from_all_rows is None
-    assert Reweight(0.5).for_escort and SGAIS().escort is not None
+    assert Reweight(0.5).leaves_large
 
 
 def offering(cloud):

@@ -58,11 +58,11 @@ def test_more_rows_than_before_are_not_kept_waiting(posterior, rng):
     assert not crossed(small, rows[200:], rng, target_ess=0.01).crossed  # nor more than half a reservoir
 
 
-def test_an_escort_that_will_do_better_is_left_the_chunk(posterior, rng):
+def test_a_large_chunk_is_left_to_densities_at_the_modes(posterior, rng):
     """Without a look at it; but only where there is an anchor to follow."""
     state, rows = posterior
     assert crossed(state, rows[:150], rng, target_ess=0.01).crossed
     anchored = state._replace(memory=state.memory._replace(anchor=object()))
     step = crossed(anchored, rows[:150], rng, target_ess=0.01)
     assert not step.crossed and step.state.ell is None and step.info.n_likelihoods == 0
-    assert crossed(anchored, rows[:150], rng, target_ess=0.01, for_escort=False).crossed
+    assert crossed(anchored, rows[:150], rng, target_ess=0.01, leaves_large=False).crossed

@@ -1,0 +1,181 @@
+r"""The posterior after a chunk, from t densities at the modes to which it has moved.
+
+The anchored sums tell where the mode is after the chunk, and how wide: mostly it is one Newton step from the
+mode before.  Draws of a t density there (:func:`~sgevidence.answers.adapted_draws`) are weighed by all rows;
+sums and a sample stand for the rows that are gone.  So the evidence is known afresh, whatever the particles
+have lost on the way, and nothing is annealed.
+
+A posterior may have several modes.  Then some of the particles are weighed, too.  From one that is likelier
+than the densities know, a climb leads to another mode.  Where one still is, or where the draws do not
+suffice, this transition declines.
+
+Symbols: f = ``log_joint``, log p(rows, θ); ``a, P`` = mode and precision; q = mixture of t densities;
+``M, d`` = particles and parameters.
+"""
+
+from collections.abc import Callable
+from math import lgamma
+from typing import NamedTuple
+
+import numpy as np
+
+from ..answers import ROUNDS, Adapted, TDensity, TMixture, adapted_draws, laplace
+from ..history import Anchor, Memory
+from ..particles import Weights, log_sum_exp
+from ..targets import (
+    STRAY_SQUARED,
+    Likelihood,
+    Path,
+    SampleEstimate,
+    Target,
+    anchored_at_mode,
+    estimate,
+    find_mode,
+    gaussian,
+    of_history,
+)
+from ._answer_cloud import without_history
+from ._base import State, Step, Streams
+from ._from_proposal import Proposed
+
+#: Rows of history or chunk that are looked at first, and up to which all of them are; nats that a sample of
+#: them may add to log Z.
+FIRST_WEIGHED_ROWS, MAX_WHOLE_ROWS, MAX_WEIGHED_NOISE = 512, 2500, 0.01
+#: Rounds of draws, as ROUNDS of adapted draws: an error of 0.02 nats is less than weights alone add until the
+#: next look, and each further round costs as much as the first.
+FOLLOWED_ROUNDS = ((256, 20, 0, 0.02, 0.3, 0.008), *ROUNDS[2:])
+#: Particles that are held against q: a mode of a hundredth is missed once in 13 times.
+N_PROBES = 256
+#: Nats by which a particle is likelier than q knows, from which it is climbed from; modes at most, and rows
+#: of the history by which they are sought.
+OUTSTANDING_NATS, MAX_FOLLOWED_MODES, FOLLOWED_ROWS = 4.0, 4, 20_000
+
+#: Mode (d,) and precision (d, d).
+Peak = tuple[np.ndarray, np.ndarray]
+
+
+class FromModes(NamedTuple):
+    """Take evidence and particles from t densities at the modes of the new posterior."""
+
+    n_particles: Callable[[float], int]  #: M after rows of this total weight
+    tolerance: float  #: standard error, nats, that is asked for
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        if path.memory.anchor is None:
+            return Step(state, Proposed(), crossed=False)
+        try:
+            new, after = anchored(path, rng.rows)
+            if not np.isfinite(after.S):
+                raise np.linalg.LinAlgError("some of the rows are impossible at the mode")
+            weighed = Weighing(path, new, after, rng.rows)
+            found = self._draws(state, gaussian(path.model, after), weighed, rng)
+        except np.linalg.LinAlgError:
+            return Step(state, Proposed(), crossed=False)
+        cost = weighed.n_likelihoods
+        if found is None:
+            return Step(state, Proposed(n_likelihoods=cost), crossed=False)
+        std = float(np.hypot(found.draws.std, weighed.common_var**0.5))
+        answer = found.answer(std, path.n_at_hand, self.n_particles(path.n), rng.noise)
+        adaptation = state.adaptation._replace(sample_noise=weighed.spread_var**0.5)
+        state = state._replace(cloud=without_history(answer), adaptation=adaptation, pending=None, ell=None)
+        return Step(state, Proposed(1, cost), anchor=after)
+
+    def _draws(self, state: State, peak: Peak, log_joint: "Weighing", rng: Streams) -> Adapted | None:
+        """Draws that suffice, of q that no particle speaks against; else None."""
+        path, peaks, log_f = log_joint.path, [peak], np.empty(0)
+        probes = path.model.canonicalize(state.cloud.spread_theta(N_PROBES), path.memory.labels)
+        if not path.model.has_one_mode:
+            log_f = log_joint(probes)
+            peaks = followed(peaks, probes, log_f, log_joint, rng.rows)
+        mass = laplace(log_joint, peaks)
+        if not np.isfinite(mass).all():  # a mode of the sums that is impossible for the rows
+            return None
+        found = adapted_draws(
+            log_joint,
+            peaks,
+            0.5 * Weights(mass).W + 0.5 / len(mass),
+            self.n_particles(path.n),
+            rng.noise,
+            self.tolerance,
+            rounds=FOLLOWED_ROUNDS,
+        )
+        if found is None or not found.suffices:
+            return None
+        if len(log_f) and found.draws.are_outweighed_by(np.max(log_f - found.q.log_density(probes))):
+            return None
+        return found
+
+
+class Weighing:
+    """log p(rows, θ) at the end of a path, and what it is in doubt by, where rows are sampled."""
+
+    def __init__(self, path: Path, new: Anchor, after: Anchor, rng: np.random.Generator) -> None:
+        self.path, self.rng = path, rng
+        self.parts: list[Memory] = [
+            path.memory._replace(anchor=after.plus(new, -1.0)),
+            path.chunk_memory._replace(anchor=new),
+        ]
+        slots = path.model.slots
+        self.log_copies = 0.0 if slots is None else lgamma(len(slots) + 1)
+        self.common_var = self.spread_var = self.n_likelihoods = 0.0
+
+    def __call__(self, theta: np.ndarray) -> np.ndarray:
+        """(M,); of exchangeable components in their slots alone, for all labellings."""
+        model = self.path.model
+        with np.errstate(all="ignore"):
+            history, chunk = (self._estimated(theta, part) for part in self.parts)
+            value = history.value + chunk.value + model.log_prior(theta) + self.log_copies
+        self.common_var = history.common_var + chunk.common_var
+        self.spread_var = history.spread_var + chunk.spread_var
+        self.n_likelihoods += float(len(theta) * min(self.path.n_at_hand, MAX_WHOLE_ROWS))
+        possible = ~np.isnan(value) & model.is_canonical(theta, self.path.memory.labels)
+        return np.where(possible, value, -np.inf)
+
+    def _estimated(self, theta: np.ndarray, part: Memory) -> SampleEstimate:
+        return estimate(
+            self.path.model,
+            lambda log_L: log_L(theta),
+            part,
+            self.rng,
+            first_rows=FIRST_WEIGHED_ROWS,
+            whole_rows=MAX_WHOLE_ROWS,
+            noise=MAX_WEIGHED_NOISE,
+        )
+
+
+def anchored(path: Path, rng: np.random.Generator) -> tuple[Anchor, Anchor]:
+    """Anchored sums of the chunk, and of history and chunk, where they know the mode after the chunk.
+
+    LinAlgError where the curvature is not that of a maximum.
+    """
+    model, memory, chunk, _ = path
+    mode = gaussian(model, memory.sums)[0]
+    if chunk.total_weight < memory.n / 4:
+        new = Anchor.of(model, memory.sums.a, chunk)
+        after = memory.sums.plus(new)
+        mode, P = gaussian(model, after)
+        if (mode - after.a) @ P @ (mode - after.a) <= STRAY_SQUARED * len(mode):
+            return new, after
+    return anchored_at_mode(path, mode, rng)
+
+
+def followed(
+    peaks: list[Peak], probes: np.ndarray, log_f: np.ndarray, log_joint: Weighing, rng: np.random.Generator
+) -> list[Peak]:
+    """The modes, and others to which probes (R, d) lead that are likelier, log f (R,), than these explain."""
+    path = log_joint.path
+    past = of_history(path.model, path.memory, FOLLOWED_ROWS, rng)
+    target = Target(path.model, Likelihood(path.chunk).plus(past))
+    while len(peaks) < MAX_FOLLOWED_MODES:
+        mass = laplace(log_joint, peaks)
+        if not np.isfinite(mass).all():
+            break
+        q = TMixture([TDensity.at_mode(a, P) for a, P in peaks], Weights(mass).W)
+        excess = log_f - log_sum_exp(mass) - q.log_density(probes)
+        if not excess.max() > OUTSTANDING_NATS:
+            break
+        a, P = find_mode(target, probes[np.argmax(excess)])
+        if P is None or any((a - b) @ Q @ (a - b) < len(a) for b, Q in peaks):
+            break
+        peaks = [*peaks, (a, P)]
+    return peaks
