@@ -66,10 +66,12 @@ class BayesianGLM(GLMPredictions):
         effects of the columns that no group and no factor names.  Columns of levels may be strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
-        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs the package formulae.
+        Columns of strings are factors, and ``fit(frame)`` finds y.  Knots and polynomials are those of the
+        rows of the first call, also of a stream.  It needs the package formulae.
     noise : str or None, default=None
         Columns, factors, products and curves on which σ of ``"gaussian"`` and ``"student_t"`` depends, beside
-        a ``formula``: ``noise="~ group"``, as in :class:`BayesianLinearRegression`.
+        a ``formula``: ``noise="~ group"``, with one curve ``s(x, k=10)`` at most, as in
+        :class:`BayesianLinearRegression`.
     zeros : str or None, default=None
         As ``noise``, of the logit of the share of zeros in zero-inflated and hurdle families.
     fit_intercept : bool, default=True

@@ -48,7 +48,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         effects of the columns that no group and no factor names.  Columns of levels may be strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
-        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
+        Columns of strings are factors, and ``fit(frame)`` finds y.  Knots and polynomials are those of the
+        rows of the first call, also of a stream.  It needs ``formulae``
         (``pip install formulae``).
     noise : str or None, default=None
         Columns, factors, products and curves on which σ depends, beside a ``formula``: ``noise="~ group"``.
