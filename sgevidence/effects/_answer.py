@@ -11,17 +11,26 @@ points:
 
 has as many dimensions as there are fixed columns and hyperparameters, whatever the number of levels.
 
+**A curve of the noise.**  Its effects c and their standard deviation τ make a funnel, in which points around
+a mode do not suffice.  Given τ its columns are like others, and
+
+    Z = ∫ Z(τ(z)) N(z; 0, 1) dz,        τ = F⁻¹(Φ(z)),
+
+is a sum over evenly spaced z, each of whose terms is an answer as above.
+
 Symbols: ``x`` = (b, z) (M, p + k).
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from ..answers import Answer
 from ..history import Rows
-from ..models import Model
-from ..particles import Weights, systematic
+from ..models import HalfStudentT, Model, Predicted, from_normal
+from ..particles import Weights, log_sum_exp, systematic
 from ._conditional import conditional_answer
 from ._integral import check, integrate, widened
 from ._model import EffectsModel
@@ -40,10 +49,56 @@ def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
     few = model.layout.n_fixed + model.layout.n_hyperparameters + model.n_own <= 12
     answer = levelwise_answer if one_factor and few else conditional_answer
     size = min(size, max(MIN_EFFECT_DRAWS, MAX_DRAWN_NUMBERS // max(len(rows), 1)))
+    family = model.family
     try:
+        if isinstance(family, Predicted) and family.curves:
+            return over_scale(answer, model, rows, rng, size)
         return answer(model, model.ordered(rows), rng, size)
     except (ArithmeticError, np.linalg.LinAlgError):
         return None
+
+
+#: Step of z = Φ⁻¹(F(τ)); nats below the largest term, at which the sum ends; and difference of the sums of
+#: all second terms, nats, from which the step is halved: e⁻ᶜᐟʰ is its fourth power.
+SCALE_STEP, MAX_SCALE_DROP_NATS, MAX_HALVES_GAP_NATS = 0.5, 9.0, 0.5
+
+
+def over_scale(
+    answer: Callable, model: EffectsModel, rows: Rows, rng: np.random.Generator, size: int
+) -> Answer:
+    """The sum over τ of the curve of another parameter."""
+    family, step, found = model.family, SCALE_STEP, {}
+    assert isinstance(family, Predicted)
+
+    def term(z: float) -> float:
+        if z not in found:
+            tau = float(from_normal(np.array([z]), HalfStudentT(family.curves[0][1]))[0])
+            given = replace(model, family=family.given(tau))
+            found[z] = answer(given, given.ordered(rows), rng, size)
+        return float(found[z].log_evidence - 0.5 * z**2 - 0.5 * np.log(2 * np.pi))
+
+    while True:
+        terms = {0.0: term(0.0)}
+        for sign in (step, -step):
+            k = 1
+            while term(sign * k) > max(terms.values()) - MAX_SCALE_DROP_NATS:
+                terms[sign * k] = term(sign * k)
+                k += 1
+        z = np.array(sorted(terms))
+        log_terms = np.array([terms[one] for one in z])
+        if abs(log_sum_exp(log_terms[::2]) - log_sum_exp(log_terms[1::2])) < MAX_HALVES_GAP_NATS:
+            break
+        step /= 2
+    W, answers = Weights(log_terms).W, [found[one] for one in z]
+    which = np.bincount(systematic(Weights(log_terms).W, rng, size), minlength=len(z))
+    theta = [
+        np.column_stack([one.theta[:n], np.full(len(one.theta[:n]), at)])
+        for one, n, at in zip(answers, which, z)
+    ]
+    std = float(np.sqrt(np.sum((W * [one.log_evidence_std for one in answers]) ** 2)))
+    cost = sum(one.n_likelihoods for one in found.values())
+    draws = rng.permutation(np.concatenate(theta))
+    return Answer(draws, np.zeros(len(draws)), float(log_sum_exp(log_terms) + np.log(step)), std, cost)
 
 
 #: Nodes for each effect of a level on the way to the mode, and points at which those after it are chosen.

@@ -130,6 +130,7 @@ class Coding(NamedTuple):
     intercept: bool
     origins: dict[str, np.ndarray]  #: of the slopes of each group, in units
     linear: tuple[int, ...]  #: places of the columns of numbers with a linear effect
+    n_rows: int  #: first rows
     other: Any = None  #: coding of the predictor of another parameter, whose columns come last
 
     @classmethod
@@ -156,7 +157,7 @@ class Coding(NamedTuple):
         curves: dict[str, Any] = {}
         origins = {term.name: in_units(term, columns, *units) for term in terms if isinstance(term, Group)}
         empty, has_constant = Layout(np.zeros(0), ()), intercept_scale is not None
-        plain = cls(columns, tuple(terms), empty, np.ones(0), {}, {}, {}, has_constant, origins, at)
+        plain = cls(columns, tuple(terms), empty, np.ones(0), {}, {}, {}, has_constant, origins, at, len(X))
         for term in terms:
             if isinstance(term, BSpline):
                 curves[term.name] = FixedCurve.of(X[:, columns.place(term.column)], weight, term)
@@ -228,7 +229,7 @@ class Coding(NamedTuple):
         found = np.zeros((len(X), len(self.columns.linear)))
         found[:, list(self.linear)] = X[:, constants : constants + len(self.linear)]
         if self.other is not None:
-            first = X.shape[1] - self.other.layout.n_columns
+            first = X.shape[1] - sum(name != CODE for name in self.other.column_terms)
             found[:, list(self.other.linear)] = X[:, first : first + len(self.other.linear)]
         return found
 
@@ -259,6 +260,16 @@ class Coding(NamedTuple):
         return effect_sets(self.columns, term, isinstance(self.layout, RelativeLayout))
 
     @property
+    def is_of_columns(self) -> bool:
+        """Whether there are no effects whose scale is inferred."""
+        return not self.layout.blocks and (self.other is None or not self.other.layout.blocks)
+
+    @property
+    def has_constant(self) -> bool:
+        """Whether the constant is a column: models of columns alone add it themselves."""
+        return self.intercept and not self.is_of_columns
+
+    @property
     def linear_names(self) -> list:
         """Names of the columns of numbers with a linear effect."""
         return [self.columns.linear[j] for j in self.linear]
@@ -277,7 +288,7 @@ class Coding(NamedTuple):
             if isinstance(term, Smooth | Group | Monotone):
                 blocks += [term.name] * sizes[term.name] + [CODE]
         if not isinstance(self.layout, RelativeLayout):
-            constant = [""] * (self.intercept and bool(self.layout.blocks))
+            constant = [""] * self.has_constant
             return linear + [name for _, names in fixed for name in names] + constant + blocks
         own = [linear + [name for t, names in fixed if is_covariate(t) for name in names]]
         own += [names for t, names in fixed if not is_covariate(t)]
@@ -285,10 +296,16 @@ class Coding(NamedTuple):
 
     def encoded(self, X: np.ndarray) -> np.ndarray:
         """Columns of the layout, what follows those that were read, and columns of the other predictor."""
+        alone = self.encoded_alone(X)
+        if self.other is None:
+            return alone
+        kept = [name != CODE for name in self.other.column_terms]  # a curve of no levels has no codes
+        others = self.other.encoded_alone(X[:, : len(self.columns.linear) + self.columns.n_apart])
+        return np.concatenate([alone, others[:, kept]], axis=1)
+
+    def encoded_alone(self, X: np.ndarray) -> np.ndarray:
+        """Columns of the layout, and what follows those that were read."""
         n_read = len(self.columns.linear) + self.columns.n_apart
-        if self.other is not None:
-            alone = self._replace(other=None).encoded(X)
-            return np.concatenate([alone, self.other.encoded(X[:, :n_read])], axis=1)
         fixed, blocks, one = [np.zeros((len(X), 0))], [], np.ones((len(X), 1))
         for term in self.terms:
             if isinstance(term, Factor | Interaction | BSpline):
@@ -303,7 +320,7 @@ class Coding(NamedTuple):
                 for effects in self.sets(term):
                     blocks += columns_of(self.columns, effects, X, origin)
                 blocks.append(X[:, self.columns.place(term.column), None])
-        constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
+        constant = [one] * self.has_constant
         linear = X[:, list(self.linear)]
         if isinstance(self.layout, RelativeLayout):
             named = list(zip((term for term in self.terms if term.name in self.means), fixed[1:]))

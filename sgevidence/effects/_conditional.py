@@ -35,6 +35,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ..answers import Answer
+from ..models import Predicted
 from ..particles import Weights, systematic
 from ._gaussian import (
     BATCH_OF_HYPERPARAMETERS,
@@ -309,6 +310,8 @@ def log_normal(x: np.ndarray) -> np.ndarray:
 def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
+    if isinstance(model.family, Predicted):
+        start[-model.family.n_columns :] = 0.0  # coefficients have no side
     f.remember(start)
     # points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone
     found = integrate(f.log_weight, start, rng, 512, f.laplace, rows.R.shape[1])

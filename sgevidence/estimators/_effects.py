@@ -29,22 +29,38 @@ N_CURVE_DRAWS, N_CURVE_POINTS = 400, 120
 
 
 def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
-    """Effects of levels with their draws (M,), those of curves left out."""
+    """Effects of levels with their draws (M,), of every class, those of curves left out."""
     coding = model._units.coding
     labels = {"fixed_effects": fixed_effects(coding)[0], "effects": group_effects(coding)[0]}
-    found = [pair for name in labels if name in named for pair in zip(labels[name], named[name].T)]
+    found = [
+        pair
+        for name in labels
+        if name in named
+        for pair in zip(labels[name], np.moveaxis(named[name], -1, 0))
+    ]
     curves = {term.name for term in terms_of(model) if isinstance(term, Smooth | BSpline)}
-    return [(effect, values) for effect, values in found if effect.term not in curves]
+    found = [(effect, values) for effect, values in found if effect.term not in curves]
+    if not found or found[0][1].ndim == 1:
+        return found
+    return [
+        (effect._replace(label=f"{effect.label}, {label}"), values[:, k])
+        for k, label in enumerate(model.classes_)
+        for effect, values in found
+    ]
 
 
 def effects_table(model: Any) -> Any:
     """Posterior mean and standard deviation of every level's effect, in the data's units."""
-    W, found = model.particle_weights_, level_effects(model, model._parameters(model.particles_))
+    W, parameters = model.particle_weights_, model._parameters(model.particles_)
+    found = level_effects(model, parameters)
     mean = np.array([W @ values for _, values in found])
     sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
     levels = np.empty(len(found), dtype=object)  # of several kinds
     levels[:] = [effect.level for effect, _ in found]
-    named: dict[str, Any] = {
+    named: dict[str, Any] = {}
+    if parameters.get("fixed_effects", W).ndim == 3:
+        named["class"] = np.repeat(model.classes_, len(found) // len(model.classes_))
+    named |= {
         "term": [effect.term for effect, _ in found],
         "level": levels,
         "mean": mean,
@@ -76,10 +92,13 @@ def curves(model: Any) -> list[CurveDraws]:
         if isinstance(term, Smooth):
             found += curves_of_levels(model, term, x, theta)
             continue
-        contrasts = named["fixed_effects"][:, [name == term.name for name in labels]]
+        contrasts = named["fixed_effects"][..., [name == term.name for name in labels]]
         a = contrasts @ np.linalg.pinv(curve.from_contrasts).T
         f = a @ (curve.columns(x) - coding.means[term.name]).T
-        found.append(CurveDraws(str(term.column), x, f))
+        if f.ndim == 3:
+            found += [CurveDraws(f"{term.column}, {c}", x, f[:, k]) for k, c in enumerate(model.classes_)]
+        else:
+            found.append(CurveDraws(str(term.column), x, f))
     return found
 
 

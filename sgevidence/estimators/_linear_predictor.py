@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import Interval
-from ..effects import PREDICTED, Smooth, has_dot
+from ..effects import PREDICTED, Cycle, Smooth, has_dot
 from ..history import Rows
 from ..particles import spread
 from ..rows import column_indices, validated
@@ -77,6 +77,35 @@ def rough_curve(model: Any, rows: Rows) -> str | None:
                 f"splines, or these rows depend on one another; give {remedy}"
             )
     return None
+
+
+def curve_that_ends(model: Any, rows: Rows) -> str | None:
+    """A sentence on rows of a stream beyond the knots of its first call; None without such rows."""
+    coding, units = model._units.coding, model._units.units
+    for term in coding.terms:
+        curve = coding.curves.get(term.name)
+        if not isinstance(term, Smooth) or term.period is not None:
+            continue
+        j = coding.columns.linear.index(term.column)
+        x, (low, high) = coding.numbers(rows.X)[:, j], curve.splines.range
+        if ((x < low) | (x > high)).any():
+            ends = [f"{units.center[j] + units.scale[j] * end:.4g}" for end in (low, high)]
+            return (
+                f"{term.name} has its knots from {ends[0]} to {ends[1]}, the range of the first call, and "
+                "goes on as a line beyond, where later rows lie: a fit of all rows is another model, with "
+                "another evidence; let the first call have rows of the whole range"
+            )
+    return None
+
+
+def words_of_first_rows(model: Any) -> str:
+    """How many rows have made knots and statistics of a stream, which is no fit of all rows."""
+    formulas = [] if model.formula is None else [model._formula, *filter(None, [model._other])]
+    made = any(str(name).startswith(("poly(", "scale(", "center(")) for one in formulas for name in one.made)
+    codings = filter(None, [model._units.coding, model._units.coding.other])
+    made |= any(not isinstance(one, Cycle) for coding in codings for one in coding.curves.values())
+    n = model._units.coding.n_rows
+    return f", knots and polynomials of the first {n} rows" * (made and model.n_samples_seen_ > n)
 
 
 def neighbours_are_alike(model: Any, term: Smooth, rows: Rows) -> bool:
@@ -210,9 +239,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
     def _judge(self, rows: Rows, starts: bool) -> None:
         super()._judge(rows, starts)
-        words = rough_curve(self, rows) if self._has_terms else None
-        if words is not None and words not in self._doubts:
-            self._doubt(words)
+        if not self._has_terms:
+            return
+        for words in (rough_curve(self, rows), None if starts else curve_that_ends(self, rows)):
+            if words is not None and words not in self._doubts:
+                self._doubt(words)
 
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
@@ -347,11 +378,13 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return variance_shares(self, self._validate_X(X))
 
     def _said(self, priors: str) -> list[str]:
-        return super()._said(priors + prior_words(self) if self._has_terms else priors)
+        return super()._said(
+            priors + prior_words(self) + words_of_first_rows(self) if self._has_terms else priors
+        )
 
     def _summarised(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Effects of the levels of factors by their own names."""
-        if "fixed_effects" not in named:
+        if named.get("fixed_effects", np.empty(0)).ndim != 2:  # of each class they stay together
             return super()._summarised(named)
         kept = {name: values for name, values in named.items() if name != "fixed_effects"}
         return super()._summarised(

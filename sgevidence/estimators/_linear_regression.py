@@ -49,7 +49,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         and may hold strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
-        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
+        Columns of strings are factors, and ``fit(frame)`` finds y.  Knots and polynomials are those of the
+        rows of the first call, also of a stream.  It needs ``formulae``
         (``pip install formulae``).
     noise : str or None, default=None
         Formula of log σ, such as ``noise="~ group"``, in addition to a ``formula`` of the mean: columns,

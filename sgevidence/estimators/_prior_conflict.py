@@ -108,11 +108,11 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
 
 def _of_contrasts(model: Any, named: dict[str, np.ndarray], W: np.ndarray, terms: Sequence[str]) -> Found:
     """Contrasts of each term, in columns by which their prior is that of coefficients: z² ~ χ²."""
-    if "fixed_effects" not in named or len(terms) != named["fixed_effects"].shape[1]:
+    if "fixed_effects" not in named or len(terms) != named["fixed_effects"].shape[-1]:
         return None
-    level, z = FALSE_CONFLICTS / model.n_params, np.abs(W @ named["fixed_effects"]) / model.coef_scale
+    level, z = FALSE_CONFLICTS / model.n_params, np.tensordot(W, named["fixed_effects"], 1) / model.coef_scale
     for term in dict.fromkeys(terms):
-        own = z[np.array(terms) == term]
+        own = z[..., np.array(terms) == term].ravel()
         if chdtrc(len(own), own @ own) < level:
             return (
                 f"effects of {term} are {np.sqrt(np.mean(own**2)):.1f} times their prior scale",

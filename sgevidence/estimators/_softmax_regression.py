@@ -1,5 +1,6 @@
 """Bayesian softmax regression with a running log evidence."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,8 @@ from ..units import Fold, Units, class_centers
 from ._documentation import documented
 from ._lazy import by_parts
 from ._linear_predictor import LinearPredictor
+from ._response import response_in
+from ._terms import TERM_CONSTRAINTS, of_columns, parted
 from ._transaction import learns_online
 
 
@@ -32,9 +35,15 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
+    formula : str or None, default=None
+        Columns, factors, products, ``poly(x, 2)`` and ``bs(x, df=6)`` of a data frame, such as
+        ``"species ~ width * site"``.  Columns of strings are factors, and ``fit(frame)`` finds y.  Groups and
+        ``s(x)`` are refused.  It needs the package formulae.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of each coefficient.
+    effect_scale : float, default=1.0
+        Two levels of a factor differ by N(0, effect_scale²) in the logit of each class.
     intercept_scale : float or None, default=None
         Prior standard deviation of each intercept; None: 2.5, and 1 with ``standardize=False``.
     {units}
@@ -80,14 +89,17 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
 
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
+        **{name: TERM_CONSTRAINTS[name] for name in ("formula", "effect_scale")},
     }
 
     def __init__(
         self,
         *,
         columns: Any = None,
+        formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
+        effect_scale: float = 1.0,
         intercept_scale: float | None = None,
         standardize: bool = True,
         units: Units | None = None,
@@ -97,8 +109,10 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
+        self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
+        self.effect_scale = effect_scale
         self.intercept_scale = intercept_scale
         self.standardize = standardize
         self.units = units
@@ -200,14 +214,15 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         ----------
         X : array-like of shape (n_samples, n_features) or RowSource
         y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`.
+            None if X is a :class:`RowSource`, or a frame that has the response of the formula.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        return super().score(*at_once(self, X, y, sample_weight))
+        X, y, sample_weight = at_once(self, X, y, sample_weight)
+        return super().score(X, response_in(self, X, y), sample_weight)
 
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         return (np.exp(self._model.log_probabilities(theta[None], X)[:, 0].T),)
@@ -216,7 +231,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         return self.classes_[y]
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
-        X, y = self._validate_pair(X, y, reset)
+        X, y = self._validate_pair(X, y, reset, y_numeric=False)
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 
@@ -227,7 +242,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     _kind = "classes"
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
-        found = Units.of_inputs(rows, len(self.columns_), self.fit_intercept, fold)
+        found = Units.of_inputs(rows, len(self.columns_), self._fits_intercept, fold)
         return found._replace(intercept_center=class_centers(rows, len(self.classes_), fold), kind=self._kind)
 
     @property
@@ -243,9 +258,28 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         model = SoftmaxModel(
             n_features=X.shape[1],
             n_classes=len(self.classes_),
-            fit_intercept=self.fit_intercept,
+            fit_intercept=self._fits_intercept,
             coef_scale=self.coef_scale,
             intercept_scale=self._intercept_scale,
-            intercept_centers=() if self._units is None or not self.fit_intercept else self._centers,
+            intercept_centers=() if self._units is None or not self._fits_intercept else self._centers,
         )
-        return near(model, X)
+        return near(softmax_model(self, model) if self._has_terms else model, X)
+
+
+def softmax_model(model: Any, plain: SoftmaxModel) -> Any:
+    """The softmax of a coding; ValueError for terms whose scale would be inferred."""
+    coding = model._units.coding
+    if named := [term.name for term in coding.block_terms]:
+        raise ValueError(
+            f"formula={model.formula!r}: BayesianSoftmaxRegression has no {named[0]}: write C(g) for "
+            "levels of a fixed scale, bs(x, df=6) for a curve, or take BayesianGLM('bernoulli', ...)"
+        )
+    return of_columns(SoftmaxWithTerms, plain, coding)
+
+
+@dataclass(frozen=True)
+class SoftmaxWithTerms(SoftmaxModel):
+    n_linear: int = 0
+
+    def parameters(self, theta):
+        return parted(super().parameters(theta), self.n_linear)

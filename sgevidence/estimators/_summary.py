@@ -27,11 +27,13 @@ DIMENSIONS = {
     "stds": ("component", "feature"),
     "category_probabilities": ("component", "level"),
     "theta": ("parameter",),
-    "fixed_effects": ("level_of_factor",),
+    "fixed_effects": ("class", "level_of_factor"),
     "effects": ("effect",),
     "effect_stds": ("term",),
     "noise": ("effect_of_other",),
     "zeros": ("effect_of_other",),
+    "noise_stds": ("curve_of_other",),
+    "zeros_stds": ("curve_of_other",),
 }
 
 

@@ -57,6 +57,9 @@ from ._response import refuse_other_response
 #: Links of the families whose parameters have predictors: times have a noise of another kind.
 LINKS_OF_OTHER = ("identity", "log")
 
+#: Splines of a curve of such a parameter: points in more dimensions do not suffice.
+MAX_SPLINES_OF_OTHER = 12
+
 #: Constraints of the parameters of terms.
 TERM_CONSTRAINTS: dict[str, list] = {
     "terms": [list, tuple, None],
@@ -124,8 +127,7 @@ def formula_of(model: Any, X: Any) -> Formula:
         )
     if not model._takes_known and offset_of(model.formula) is not None:
         raise ValueError(
-            f"formula={model.formula!r}: {type(model).__name__} has no offset: give "
-            "BayesianGLM('gaussian', ...)"
+            f"formula={model.formula!r}: {type(model).__name__} has no offset, which is of BayesianGLM"
         )
     if found.intercept and not model.fit_intercept:
         raise ValueError(
@@ -175,12 +177,18 @@ def other_formula(model: Any, X: Any) -> Formula | None:
     text = f"`{response_of(model.formula).name}` {getattr(model, label).strip()}"
     found = resolved(text, X)
     said = f"{label}={getattr(model, label)!r}"
+    curves = [term for term in found.terms if isinstance(term, Smooth)]
     for term in found.terms:
-        if isinstance(term, Group | Monotone | Smooth):
+        if isinstance(term, Group | Monotone) or getattr(term, "by", None) is not None or term in curves[1:]:
             raise ValueError(
-                f"{said}: {term.name} is none of the terms of {label}=, which are columns, factors, products "
-                "and the curves bs(x, df=6) and poly(x, 3)"
+                f"{said}: {term.name} is none of the terms of {label}=, which are columns, factors, "
+                "products, one curve s(x, k=10), and the curves bs(x, df=6) and poly(x, 3)"
             )
+    if curves and curves[0].n_basis > MAX_SPLINES_OF_OTHER:
+        raise ValueError(
+            f"{said}: {curves[0].name} has k={curves[0].n_basis}, and a curve of {label}= at most "
+            f"{MAX_SPLINES_OF_OTHER}: write s({curves[0].column}, k=10)"
+        )
     if offset_of(text) is not None or not found.intercept:
         raise ValueError(f"{said} has a level of its own, and no offset: leave out 0 and offset()")
     model._doubt(*found.doubts)
@@ -247,7 +255,8 @@ def with_predictor(model: Any, family: Any) -> Any:
     if other is None:
         return family
     label = next(label for label in PREDICTED if getattr(model, label, None) is not None)
-    return Predicted(family, PREDICTED[label], label, tuple(other.layout.scales.tolist()))
+    curves = tuple((block.n_effects, block.scale) for block in other.layout.blocks)
+    return Predicted(family, PREDICTED[label], label, tuple(other.layout.scales.tolist()), curves)
 
 
 def terms_of(model: Any) -> Sequence:
@@ -273,14 +282,10 @@ def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
         return JZSModel(p, family, intercept, layout=coding.layout, fixed_terms=fixed)
     is_linear = isinstance(plain, LinearModel) and coding.other is None
     family = with_predictor(model, gaussian_family(plain) if isinstance(plain, LinearModel) else plain.family)
-    if not coding.layout.blocks:
-        kind = LinearModelWithTerms if is_linear else GLMWithTerms
-        names = {field.name for field in fields(kind)}
-        shared = {field.name: getattr(plain, field.name) for field in fields(plain) if field.name in names}
-        shared |= {"n_features": p + len(coding.ratios), "n_linear": p} | (
-            {} if is_linear else {"family": family}
-        )
-        return kind(**shared)
+    if coding.is_of_columns:
+        if is_linear:
+            return of_columns(LinearModelWithTerms, plain, coding)
+        return of_columns(GLMWithTerms, plain, coding, family=family)
     return EffectsModel(
         n_features=p,
         family=family,
@@ -291,6 +296,13 @@ def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
         intercept_center=getattr(plain, "intercept_center", 0.0),
         layout=coding.layout,
     )
+
+
+def of_columns(kind: Any, plain: Any, coding: Coding, **others: Any) -> Any:
+    """The plain model with contrasts and products as columns like others."""
+    p, names = len(coding.linear), {field.name for field in fields(kind)}
+    shared = {field.name: getattr(plain, field.name) for field in fields(plain) if field.name in names}
+    return kind(**shared | {"n_features": p + len(coding.ratios), "n_linear": p} | others)
 
 
 def learn_new_levels(model: Any, X: Any) -> None:
@@ -367,8 +379,13 @@ def prior_words(model: Any) -> str:
         label = next(label for label in PREDICTED if getattr(model, label, None) is not None)
         link = "log σ" if label == "noise" else "logit of the share of zeros"
         by = [f"N(0, {model.coef_scale:g}²)"] * bool(model._other.linear)
-        others, plain = other_terms(model), Factor | BSpline
-        by += [f"{t.name} contrasts N(0, {t.prior_scale:.3g}²)" for t in others if isinstance(t, plain)]
+        others, plain = other_terms(model), Factor | BSpline | Smooth
+        by += [f"{t.name} τ half-t(3, {t.scale:g})" for t in others if isinstance(t, Smooth)]
+        by += [
+            f"{t.name} contrasts N(0, {t.prior_scale:.3g}²)"
+            for t in others
+            if isinstance(t, Factor | BSpline)
+        ]
         by += ["products of these"] * any(not isinstance(term, plain) for term in others)
         words.append(f", {label}: {link} by {' and '.join(by)}")
     return "".join(words)
@@ -384,6 +401,7 @@ def place_names(model: Any) -> dict[str, list[str]]:
         "effect": [effect.label for effect in effects],
         "term": [effect.label for effect in stds],
         "effect_of_other": [effect.label for effect in other_effects(coding)],
+        "curve_of_other": [] if coding.other is None else [term.name for term in coding.other.block_terms],
     }
 
 
@@ -402,8 +420,8 @@ def parted(named: dict[str, np.ndarray], n_linear: int) -> dict[str, np.ndarray]
     So a factor of two levels has the evidence of its 0/1 column, to the last digit.
     """
     coef = named["coef"]
-    fixed = {"fixed_effects": coef[:, n_linear:]} if coef.shape[1] > n_linear else {}
-    return named | {"coef": coef[:, :n_linear]} | fixed
+    fixed = {"fixed_effects": coef[..., n_linear:]} if coef.shape[-1] > n_linear else {}
+    return named | {"coef": coef[..., :n_linear]} | fixed
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,23 @@ r"""A family one of whose own parameters κ has a linear predictor of its own, r
     g(κ_r) = g(κ) + Σ_j s_j c_j x_rj,        c ~ N(0, 1),
 
 g is the logarithm of a κ from zero on, and the logit of a share.  The columns have the mean zero, so that κ,
-with the prior that it has in the family alone, is that of a row in the middle.
+with the prior that it has in the family alone, is that of a row in the middle.  The columns of a curve share
+s = τ, a half-Student-t(3), which comes after all c.
 
 The columns are known, as trials are: they follow what is known to the law, and c come after the law's own
 parameters.
 
-Symbols: ``c`` = coefficients, (M, 1) each; ``x`` = columns, (n,) each; ``s`` = ``scales``.
+Symbols: ``c`` = coefficients, ``tau`` = τ, (M, 1) each; ``x`` = columns, (n,) each; ``s`` = ``scales``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
 
 from ._families import Family
+from ._own_priors import HalfStudentT, from_normal
 
 #: Largest changes of log κ, and largest logit of a share, nats: beyond, a number is infinite or a share one.
 MAX_LOG_CHANGE, MAX_LOGIT = 600.0, 36.0
@@ -36,7 +38,9 @@ class Predicted(Family):
     label : str
         Name of the coefficients that are reported.
     scales : tuple of float
-        Prior standard deviations of the coefficients, one for each column.
+        Prior standard deviations of the coefficients, one for each of the first columns.
+    curves : tuple of (int, float), default=()
+        Columns of each curve, and the scale of its τ.
 
     Examples
     --------
@@ -51,11 +55,12 @@ class Predicted(Family):
     parameter: str
     label: str
     scales: tuple[float, ...]
+    curves: tuple[tuple[int, float], ...] = ()
 
     is_log_concave = False
     own = property(lambda self: self.law.own)  # type: ignore[assignment]
     known = property(lambda self: self.law.known)  # type: ignore[assignment]
-    n_known = property(lambda self: self.law.n_known + len(self.scales))  # type: ignore[assignment]
+    n_known = property(lambda self: self.law.n_known + self.n_columns)  # type: ignore[assignment]
     n_mode_checks = property(lambda self: self.law.n_mode_checks)  # type: ignore[assignment]
     is_positive = property(lambda self: self.law.is_positive)  # type: ignore[assignment]
     grain = property(lambda self: self.law.grain)  # type: ignore[assignment]
@@ -71,22 +76,38 @@ class Predicted(Family):
         return self.law.plain
 
     @property
+    def n_columns(self) -> int:
+        return len(self.scales) + sum(n for n, _ in self.curves)
+
+    @property
     def n_own(self) -> int:
-        return self.law.n_own + len(self.scales)
+        return self.law.n_own + self.n_columns + len(self.curves)
 
     def own_of(self, z: Any) -> list[Any]:
-        K = self.law.n_own
-        return [*self.law.own_of(z[:, :K]), *(z[:, k : k + 1] for k in range(K, self.n_own))]
+        """Own parameters of the law, c, and every τ."""
+        K, last = self.law.n_own, self.n_own - len(self.curves)
+        tau = [from_normal(z[:, last + k], HalfStudentT(r))[:, None] for k, (_, r) in enumerate(self.curves)]
+        return [*self.law.own_of(z[:, :K]), *(z[:, k : k + 1] for k in range(K, last)), *tau]
 
     def named(self, own: list[np.ndarray]) -> dict[str, np.ndarray]:
-        K = self.law.n_own
-        return self.law.named(own[:K]) | {self.label: np.hstack(own[K:]) * self.scales}
+        """Effects of curves are many: their τ speak for them."""
+        K, M = self.law.n_own, len(own[0])
+        c = np.hstack([np.zeros((M, 0)), *own[K : K + len(self.scales)]]) * np.array(self.scales)
+        stds = {f"{self.label}_stds": np.hstack(own[K + self.n_columns :])} if self.curves else {}
+        return self.law.named(own[:K]) | {self.label: c} | stds
+
+    def given(self, tau: float) -> "Predicted":
+        """The family with a known τ of its only curve: its columns are like others."""
+        ((n, _),) = self.curves
+        return replace(self, scales=(*self.scales, *[tau] * n), curves=())
 
     def law_of_rows(self, more: Any) -> tuple[Any, ...]:
         """The law's known columns and own parameters, κ of each row among them."""
-        at = np.cumsum([self.law.n_known, len(self.scales), self.law.n_own])
-        known, x, own, c = more[: at[0]], more[at[0] : at[1]], list(more[at[1] : at[2]]), more[at[2] :]
-        change = sum(s * one * column for s, one, column in zip(self.scales, c, x))
+        at = np.cumsum([self.law.n_known, self.n_columns, self.law.n_own, self.n_columns])
+        known, x, own = more[: at[0]], more[at[0] : at[1]], list(more[at[1] : at[2]])
+        c, tau = more[at[2] : at[3]], more[at[3] :]
+        scales = [*self.scales, *(one for one, (n, _) in zip(tau, self.curves) for _ in range(n))]
+        change = sum(s * one * column for s, one, column in zip(scales, c, x))
         place = list(self.law.own).index(self.parameter)
         if self.law.own[self.parameter] == 1.0:
             logit = anp.log(own[place]) - anp.log1p(-own[place]) + change

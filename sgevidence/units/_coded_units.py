@@ -76,11 +76,11 @@ class CodedUnits(NamedTuple):
         if "effects" in named:
             named = named | {"effects": to_levels(coding, named["effects"], matrices)}
         labels = {"effects": effects, "effect_stds": stds}
-        at_means = np.zeros(len(next(iter(named.values()))))
+        at_means: Any = 0.0
         if "fixed_effects" in named:
             labels["fixed_effects"], of_contrasts = fixed_effects(coding)
             contrasts = self.y_scale * coding.ratios * named["fixed_effects"]
-            at_means += contrasts @ np.concatenate(list(coding.means.values()))
+            at_means = contrasts @ np.concatenate(list(coding.means.values()))
             named = named | {"fixed_effects": contrasts @ of_contrasts / self.y_scale}
         if (other := coding.other) is not None:
             label = next(name for name in PREDICTED if name in named)
@@ -91,11 +91,11 @@ class CodedUnits(NamedTuple):
             out[label] = np.hstack(found) / divisors(coding, other_effects(coding), self.scale)
         for term, mean in coding.step_means.items():
             of_term = [effect.term == term for effect in effects]
-            at_means += self.y_scale * named["effects"][:, of_term] @ mean
+            at_means = at_means + self.y_scale * named["effects"][:, of_term] @ mean
         if "intercept" in out:
             out["intercept"] = out["intercept"] - at_means
         if "thresholds" in out:
-            out["thresholds"] = out["thresholds"] + at_means[:, None]
+            out["thresholds"] = out["thresholds"] + np.reshape(at_means, (-1, 1))
         for name in named.keys() & labels.keys():
             out[name] = named[name] * (self.y_scale / divisors(coding, labels[name], self.scale))
         return out

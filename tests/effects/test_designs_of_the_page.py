@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sgevidence import BayesianGLM, BayesianLinearRegression
+from sgevidence import BayesianGLM, BayesianLinearRegression, BayesianSoftmaxRegression
 
 pytest.importorskip("formulae")
 PAGE = (Path(__file__).parents[2] / "docs" / "formulas.md").read_text(encoding="utf-8").replace("\\|", "|")
@@ -25,6 +25,8 @@ EXAMPLES = [
     "y ~ service + (1 | s) + (1 | d) + (1 | dept:service)",
     "daysabs ~ prog + scale(math)",
     "weight ~ poly(time, 2) + (poly(time, 2) | pig)",
+    "value ~ condition + age + (1 | uid) + (condition | study)",
+    "doy ~ bs(year, knots=c(1000, 1500))",
 ]
 
 
@@ -34,7 +36,7 @@ def frame():
     n = 72
     levels = {
         "a": 3, "b": 2, "id": 12, "item": 6, "subject": 8, "batch": 6, "plate": 9, "sample": 4, "cask": 3,
-        "service": 2, "s": 12, "d": 9, "dept": 4, "prog": 3, "pig": 8,
+        "condition": 2, "uid": 18, "study": 6, "service": 2, "s": 12, "d": 9, "dept": 4, "prog": 3, "pig": 8,
     }  # fmt: skip
     frame = pd.DataFrame({name: [f"{name}{k}" for k in rng.integers(0, m, n)] for name, m in levels.items()})
     numbers = [
@@ -49,7 +51,11 @@ def frame():
         "strength",
         "daysabs",
         "weight",
+        "value",
+        "age",
+        "doy",
     ]
+    frame = frame.assign(year=rng.integers(801, 2016, n))
     return frame.assign(**{name: rng.normal(10, 2, n) for name in numbers}, binary=rng.integers(0, 2, n))
 
 
@@ -68,6 +74,12 @@ def test_every_design_is_one_line(frame, formula):
 
 @pytest.mark.slow
 def test_classes_and_trials_in_one_line(frame):
+    vote = frame.assign(vote=np.where(frame["binary"], "clinton", "trump"), party=frame["a"])
+    model = BayesianGLM("bernoulli", formula="vote ~ party + party:age", random_state=0)
+    assert list(model.fit(vote, classes=["trump", "clinton"]).classes_) == ["trump", "clinton"]
+    kinds = frame.assign(species=frame["a"], length=frame["x"], width=frame["age"])
+    model = BayesianSoftmaxRegression(formula="species ~ length + width", random_state=0).fit(kinds)
+    assert model.log_evidence_std_ < 0.1
     model = BayesianGLM("bernoulli", formula="binary ~ a + (1 | id)", random_state=0).fit(frame)
     shares = BayesianGLM("binomial", formula="binary ~ a + (1 | id)", random_state=0).fit(frame, trials=3)
     assert max(model.log_evidence_std_, shares.log_evidence_std_) < 0.1

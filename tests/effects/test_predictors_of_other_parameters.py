@@ -12,6 +12,8 @@ from scipy.special import expit, logit, logsumexp
 from scipy.stats import norm
 
 from sgevidence import BayesianGLM, BayesianLinearRegression, EvidenceSearch, prior_sensitivity
+from sgevidence.effects import Smooth, _answer
+from sgevidence.effects._curves import Curve
 from sgevidence.models import Predicted
 
 pytest.importorskip("formulae")
@@ -32,20 +34,28 @@ def standard(values):
     return (values - np.mean(values)) / np.std(values)
 
 
-def noise_by_hand(frame, columns):
-    """Evidence of y ~ x over the prior of σ and c, columns in units of the prior; w and b in closed form."""
+def noise_by_hand(frame, columns, n_in_curve=0, log2_points=14):
+    """Evidence of y ~ x over the prior of σ and c, columns in units of the prior; w and b in closed form.
+
+    The last columns are those of a curve, whose scale τ is the last dimension.
+    """
     x, y = standard(frame["x"].to_numpy()), standard(frame["y"].to_numpy())
     Phi = np.column_stack([x, np.ones(len(x))])
+    pairs = (Phi[:, :, None] * Phi[:, None]).reshape(-1, 4)
 
     def log_likelihood(z):
-        sigma = half_t(z[:, :1]) * np.exp(z[:, 1:] @ columns.T)
-        C = np.eye(2) + np.einsum("ni,mn,nj->mij", Phi, sigma**-2, Phi)
-        m = np.linalg.solve(C, np.einsum("ni,mn->mi", Phi, y / sigma**2)[..., None])[..., 0]
+        c = z[:, 1 : 1 + columns.shape[1]].copy()
+        if n_in_curve:
+            c[:, -n_in_curve:] *= half_t(z[:, -1:])
+        # beyond, a density is nothing
+        sigma = np.clip(half_t(z[:, :1]), 1e-4, 1e4) * np.exp(np.clip(c @ columns.T, -9, 9))
+        C = np.eye(2) + (sigma**-2 @ pairs).reshape(-1, 2, 2)
+        m = np.linalg.solve(C, ((y / sigma**2) @ Phi)[..., None])[..., 0]
         squares = np.sum(((y - m @ Phi.T) / sigma) ** 2, axis=1) + np.sum(m**2, axis=1)
         log_det = np.log(np.linalg.det(C)) + 2 * np.sum(np.log(sigma), axis=1)
         return -0.5 * (squares + log_det + len(y) * np.log(2 * np.pi))
 
-    value, error = over_prior(log_likelihood, 1 + columns.shape[1], 14)
+    value, error = over_prior(log_likelihood, 1 + columns.shape[1] + (n_in_curve > 0), log2_points)
     return value - len(y) * np.log(np.std(frame["y"])), error
 
 
@@ -76,6 +86,45 @@ def check_noise(noise, seed):
 @pytest.mark.parametrize("seed", [11, 12])
 def test_evidence_of_a_noise_that_depends_on_columns(noise, seed):
     check_noise(noise, seed)
+
+
+def check_curve(seed, n, k):
+    frame, rng = frame_of(seed, n), np.random.default_rng([seed, 1])
+    frame["y"] = 0.05 * frame["x"] + np.exp(np.sin(2 * frame["h"])) * rng.standard_normal(n)
+    h = standard(frame["h"].to_numpy())
+    Z = Curve.of(h, np.ones(n), Smooth("h", n_basis=k), (0.0, 1.0)).columns(h)
+    expected, error = noise_by_hand(frame, np.column_stack([h, Z]), Z.shape[1])
+    found = BayesianLinearRegression(formula="y ~ x", noise=f"~ s(h, k={k})", random_state=seed).fit(frame)
+    assert abs(found.log_evidence_ - expected) < 4 * np.hypot(error, found.log_evidence_std_) < 0.25
+
+
+@pytest.mark.parametrize("seed, n, k", [(51, 30, 5), (52, 36, 6)])
+def test_evidence_of_a_curve_of_the_noise(seed, n, k):
+    check_curve(seed, n, k)
+
+
+def test_a_sum_over_scales_without_their_prior_is_caught(monkeypatch):
+    monkeypatch.setattr(_answer, "over_scale", broken(_answer.over_scale, "... - 0.5 * z**2", "..."))
+    with pytest.raises(AssertionError):
+        check_curve(51, 30, 5)
+
+
+def test_draws_of_a_curve_of_the_noise():
+    rng = np.random.default_rng(53)
+    frame = pd.DataFrame({"x": rng.uniform(0, 1, 300), "z": rng.standard_normal(300)})
+    truth = np.exp(np.sin(6 * frame["x"]))
+    frame["y"] = frame["z"] + truth * rng.standard_normal(300)
+    model = BayesianLinearRegression(formula="y ~ z", noise="~ s(x, k=8)", random_state=0).fit(frame)
+    std = model.predict(frame, return_std=True)[1]
+    assert (
+        np.corrcoef(np.log(std), np.log(truth))[0, 1] > 0.95 and "noise_stds[s(x)]" in model.summary().index
+    )
+    assert np.all(abs(model.sample_y(frame[:30], 2000, random_state=1).std(axis=1) / std[:30] - 1) < 0.2)
+    assert "τ half-t(3, 1)" in str(model.summary())
+    plain = fit(frame, "y ~ z", noise="~ x").log_evidence_
+    assert model.log_evidence_ > plain + 10
+    again = [fit(frame, "y ~ z", noise=noise) for noise in ("~ s(x, k=8, bs='cr')", "~ s(x, k=8, period=1)")]
+    assert min(one.log_evidence_ for one in again) > plain + 10
 
 
 def test_a_wrong_link_is_caught(monkeypatch):
@@ -223,7 +272,9 @@ REFUSED = [
     (dict(noise="~ g", standardize=False), "standardize=True"),
     (dict(noise="~ g", prior="jzs"), "no JZS prior"),
     (dict(noise="~ (1 | g)"), "bs"),
-    (dict(noise="~ s(h)"), "bs"),
+    (dict(noise="~ s(h)"), "k=10"),
+    (dict(noise="~ s(h, k=6, by=g)"), "bs"),
+    (dict(noise="~ s(h, k=6) + s(x, k=6)"), "one curve"),
     (dict(noise="~ mo(h)"), "bs"),
     (dict(noise="~ y"), "on the right"),
     (dict(noise="~ 0 + h"), "level of its own"),
