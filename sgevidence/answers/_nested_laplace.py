@@ -218,8 +218,9 @@ class KernelMixture(NamedTuple):
         return np.logaddexp(np.log1p(-WIDE_SHARE) + kernels, np.log(WIDE_SHARE) + wide)
 
 
-#: Draws at which third derivatives are taken, and the t that may be left: the first that will do.
-N_THIRD, LEFT_SHARES = 24, (0.75, 0.4, 0.2)
+#: Draws at which third derivatives are taken, and the t that may be left: the first that will do.  Where 0.7
+#: is left, x given ψ has a side that the density hardly draws, and its weights are even without it.
+N_THIRD, LEFT_SHARES = 24, (0.4, 0.2)
 #: Largest t from which there are hyperparameters; share of draws that may be impossible: a posterior with
 #: walls is none of these densities.
 MIN_THIRD, MAX_IMPOSSIBLE = 0.05, 0.1
@@ -341,7 +342,7 @@ def _best(
         log_p.third = max(log_p.third, float(left[0]))
         if not left[0] > MIN_THIRD:
             return best
-        sizes = {1} | {max(1, int(np.argmax(np.append(left, 0.0) < t))) for t in LEFT_SHARES}
+        sizes = {max(1, int(np.argmax(np.append(left, 0.0) < t))) for t in LEFT_SHARES}
         for k in sorted(size for size in sizes if size <= min(MAX_HYPERPARAMETERS, d - 1)):
             found = _with_hyperparameters(log_p, order[:k], cloud, rng)
             if found is not None and (best is None or found.share > best.share):

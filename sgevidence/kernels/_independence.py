@@ -56,7 +56,7 @@ class LocalDensity(NamedTuple):
     >>> from sgevidence.kernels import LocalDensity
     >>> rng = np.random.default_rng(0)
     >>> density = LocalDensity.of(rng.standard_normal((100, 2)), rng)
-    >>> density.draw(density.place, rng).shape
+    >>> density.draw(density.place, rng)[0].shape
     (100, 2)
     """
 
@@ -99,8 +99,8 @@ class LocalDensity(NamedTuple):
         scales = np.linalg.cholesky(S[keep])
         return cls(centers[keep], scales, np.sum(np.log(np.einsum("cdd->cd", scales)), axis=1), place)
 
-    def draw(self, own: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A draw from q₋ⱼ for each j.
+    def draw(self, own: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A draw from q₋ⱼ for each j, and the index of the center that it was drawn about.
 
         Parameters
         ----------
@@ -110,12 +110,14 @@ class LocalDensity(NamedTuple):
 
         Returns
         -------
-        ndarray of shape (M, d)
+        draws : ndarray of shape (M, d)
+        about : ndarray of shape (M,)
         """
         C, d = self.centers.shape
         i = rng.integers(C - (own >= 0))
         i += (own >= 0) & (i >= own)
-        return self.centers[i] + np.einsum("mde,me->md", self.scales[i], rng.standard_normal((len(own), d)))
+        step = np.einsum("mde,me->md", self.scales[i], rng.standard_normal((len(own), d)))
+        return self.centers[i] + step, i
 
     def log_density(self, x: np.ndarray, own: np.ndarray) -> np.ndarray:
         """log q₋ⱼ(x) up to a constant.
@@ -151,8 +153,8 @@ def independence(
     rng: np.random.Generator,
     *,
     n_steps: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Metropolis steps with proposals from q₋ⱼ: the points (M, d), and how many each walker accepted (M,).
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Metropolis steps with proposals from q₋ⱼ.
 
     Parameters
     ----------
@@ -168,7 +170,10 @@ def independence(
     Returns
     -------
     x : ndarray of shape (M, d)
+        Where the walkers are now.
     n_accepted : ndarray of shape (M,)
+    about : ndarray of shape (M,)
+        The center that a walker's last accepted proposal was drawn about, ``own`` if it has accepted none.
 
     Examples
     --------
@@ -178,17 +183,19 @@ def independence(
     >>> x = rng.standard_normal((200, 2)) + np.where(rng.random((200, 1)) < 0.5, 8.0, -8.0)
     >>> density = LocalDensity.of(x, rng)
     >>> both = lambda t: np.logaddexp(*(-0.5 * np.sum((t - m) ** 2, axis=1) for m in (8.0, -8.0)))
-    >>> moved, n_accepted = independence(x, both, density, density.place, rng, n_steps=10)
+    >>> moved, n_accepted, about = independence(x, both, density, density.place, rng, n_steps=10)
     >>> bool(np.mean(np.sign(moved[:, 0]) != np.sign(x[:, 0])) > 0.3)
     True
     """
     log_ratio, n_accepted = log_target(x) - density.log_density(x, own), np.zeros(len(x))
+    about = own
     for _ in range(n_steps):
-        new = density.draw(own, rng)
+        new, center = density.draw(own, rng)
         with np.errstate(all="ignore"):
             new_ratio = log_target(new) - density.log_density(new, own)
             accept = np.log1p(-rng.random(len(x))) < new_ratio - log_ratio  # False for nan
         x = np.where(accept[:, None], new, x)
         log_ratio = np.where(accept, new_ratio, log_ratio)
+        about = np.where(accept, center, about)
         n_accepted += accept
-    return x, n_accepted
+    return x, n_accepted, about

@@ -312,7 +312,7 @@ def descend(
     """Shells of the prior from the outermost inwards (Alg. 5).
 
     ``draw(theta, ell, k, floor, log_X)`` gives k points above the floor, their log L, and the index of
-    the live point that each started from, −1 for none.
+    the live point that each descends from, −1 for none.
     """
     if not np.any(ell > -np.inf):
         raise ValueError(
@@ -382,7 +382,8 @@ def founders(log_p: np.ndarray, founder: np.ndarray) -> float:
 
     P_f is the share of the evidence of founder f.  Chains start from live points, and descent is counted
     whether or not they forget where: a mode's volume is known from the draws that founded it, however far
-    their descendants move within the mode (Chan and Lai 2013, for particle filters).
+    their descendants move within the mode (Chan and Lai 2013, for particle filters).  A chain that jumps to
+    another mode knows of it by the live point there, and descends from that one.
     """
     shares = np.bincount(np.unique(founder, return_inverse=True)[1], np.exp(log_p - log_sum_exp(log_p)))
     return float(1 / np.sum(shares**2))

@@ -80,7 +80,7 @@ class ConstrainedMoves:
     def __call__(
         self, theta: np.ndarray, ell: np.ndarray, k: int, floor: float, log_X: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """k draws (k, d), their log L (k,), and the live point that each started from, −1 for none (k,)."""
+        """k draws (k, d), their log L (k,), and the live point that each descends from, −1 for none (k,)."""
         # while the prior itself hits often enough, rejection costs no more than moves, and is exact
         easy = self.eta is None and log_X > -np.log(self.n_steps)
         if self.sample_prior is not None and (self.kernel == "rejection" or easy):
@@ -88,7 +88,7 @@ class ConstrainedMoves:
         copies = -(-k // len(theta))
         parents = np.concatenate([self.rng.permutation(len(theta)) for _ in range(copies)])[:k]
         if self.eta is None:
-            return *self._adaptive(theta, ell, parents, floor), parents
+            return self._adaptive(theta, ell, parents, floor)
         return *self._published(theta[parents], floor, self.eta), parents
 
     def _by_rejection(
@@ -126,7 +126,7 @@ class ConstrainedMoves:
 
     def _adaptive(
         self, theta: np.ndarray, ell: np.ndarray, parents: np.ndarray, floor: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Exact moves in coordinates of the live points, until they have forgotten where they began.
 
         Exchangeable components are put into common slots, and moved in turn by two kernels: in the
@@ -143,14 +143,16 @@ class ConstrainedMoves:
             self.thinnest = min(self.thinnest, thinnest(self.L[0], theta))
             if slots is not None and reference is not None:
                 self.L.append(Coordinates.from_covariance(over_labellings(C, slots)).L)
-        new = theta[parents]
+        new, origins = theta[parents], parents
         whiten = Coordinates(self.L[0]).whiten
         before = np.column_stack([whiten(new), ell[parents]])
         density = None if len(self.L) > 1 else LocalDensity.of(whiten(theta), self.rng)
         for repeat in range(MAX_REPEATS * len(self.L)):
             which = repeat % len(self.L)
             if density is not None:
-                new, n_accepted = self._jumps(new, floor, density, parents)
+                new, n_accepted, about = self._jumps(new, floor, density, parents)
+                # who jumps descends from the live point that it was drawn about: that point found the mode
+                origins = np.where(n_accepted > 0, np.flatnonzero(density.place >= 0)[about], origins)
                 density = density if n_accepted.mean() > MIN_JUMP_SHARE * JUMPS else None
             new = self._block(new, floor, which, None if which else reference)
             if which < len(self.L) - 1:
@@ -164,11 +166,11 @@ class ConstrainedMoves:
         self.n_stuck += int(np.sum(np.all(before == after, axis=1)))
         # walkers cannot forget their mode where there are several, but within it their likelihood
         self.memory.append(largest_correlation(before[:, -1:], after[:, -1:]))
-        return new, new_ell
+        return new, new_ell, origins
 
     def _jumps(
         self, theta: np.ndarray, floor: float, density: LocalDensity, parents: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """From mode to mode, by proposals from a density of the other live points."""
         L = self.L[0]
 
@@ -177,8 +179,8 @@ class ConstrainedMoves:
             return np.where(inside, self.prior(phi @ L.T)[0], -np.inf)
 
         phi, own = Coordinates(L).whiten(theta), density.place[parents]
-        phi, n_accepted = independence(phi, log_target, density, own, self.rng, n_steps=JUMPS)
-        return phi @ L.T, n_accepted
+        phi, n_accepted, about = independence(phi, log_target, density, own, self.rng, n_steps=JUMPS)
+        return phi @ L.T, n_accepted, about
 
     def _block(self, theta: np.ndarray, floor: float, which: int, reference: Any) -> np.ndarray:
         """One call of the kernel in coordinates number ``which``, with a step size of their own."""

@@ -27,7 +27,7 @@ def check_invariance(rng, start_share=SHARE, n_clouds=40, M=200, n_steps=15):
     for _ in range(n_clouds):
         x = cloud(rng, M, start_share)
         density = LocalDensity.of(x, rng)
-        x, _ = independence(x, log_target, density, density.place, rng, n_steps=n_steps)
+        x, *_ = independence(x, log_target, density, density.place, rng, n_steps=n_steps)
         there = np.all(np.abs(x - AWAY) < 10 * WIDTH, axis=1)
         share.append(there.mean())
         wide.append(np.mean(x[~there] ** 2))
@@ -72,7 +72,7 @@ def test_own_center_is_left_out(rng):
     x[7] += 50.0
     density = LocalDensity.of(x, rng)
     density.scales[7] *= 1e-6  # its own neighbours are far: as a center it would be seen at once
-    others = density.draw(np.full(4000, 7), rng)
+    others, _ = density.draw(np.full(4000, 7), rng)
     assert np.abs(others).max() < 40
     assert density.log_density(x[[7]], np.array([7]))[0] < density.log_density(x[[7]], np.array([-1]))[0] - 1
 

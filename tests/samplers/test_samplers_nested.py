@@ -194,7 +194,7 @@ def test_blind_frequency(rng):
     for g in rng.spawn(24):
         model, rows, exact = blind_frequency(g)
         result = NestedSampling(n_live=60).run(model, rows, g)
-        assert result.warnings == ()
+        assert all("descend from" in words for words in result.warnings)
         z.append((result.log_evidence - exact) / result.log_evidence_std)
     check_coverage(np.array(z))
 

@@ -75,17 +75,58 @@ def test_moves_stay_in_the_prior_inside_the_contour(rng, kernel):
     assert draws.n_likelihoods > M and (draws.n_gradients > 0) == (kernel == "reflection")
 
 
-def test_draws_say_from_which_point_they_started(rng, monkeypatch):
+def test_draws_say_from_which_point_they_descend(rng, monkeypatch):
     """Also where they have forgotten it: that a mode was met by chance they remember together."""
     start = inside(rng, 400)
     arguments = start, -0.5 * np.sum(start**2, axis=1), 400, FLOOR, LOG_X
+    monkeypatch.setattr(_constrained, "JUMPS", 0)
     assert sorted(moves(rng, "reflection")(*arguments)[2]) == list(range(400))
     monkeypatch.setattr(_constrained, "MAX_REPEATS", 1)
-    monkeypatch.setattr(_constrained, "JUMPS", 0)
     draws = moves(rng, "reflection", n_steps=1)
     draws.eps = [1e-6, 1e-6]
     theta, _, parents = draws(*arguments)
     np.testing.assert_allclose(theta, start[parents], atol=1e-3)
+
+
+class TwoBalls(Ball):
+    """Places of equal likelihood about −2 and 2 along the first axis, and none between."""
+
+    def sum_log_likelihood(self, theta, rows):
+        return -0.5 * np.sum((np.abs(theta) - [2, 0, 0]) ** 2, axis=1)
+
+    def _value_and_grad_log_likelihood(self, theta, rows):
+        return self.sum_log_likelihood(theta, rows), np.sign(theta) * ([2, 0, 0] - np.abs(theta))
+
+
+def check_descent(rng):
+    """Who jumps into a place descends from a point that was there: its share is known from those alone."""
+    model = TwoBalls()
+    start = 0.2 * rng.standard_normal((400, D))
+    start[:, 0] += np.where(np.arange(400) < 30, 2.0, -2.0)
+    draws = ConstrainedMoves(
+        model,
+        [None],
+        lambda t: value_and_grad(model.log_prior, t),
+        rng,
+        kernel="reflection",
+        n_steps=20,
+        alpha=0.1,
+    )
+    theta, _, origins = draws(start, model.sum_log_likelihood(start, None), 400, -0.5, -5.0)
+    there = theta[:, 0] > 0
+    assert there.sum() > 60, "nobody jumped"
+    assert np.all(start[origins[there], 0] > 0), "descends from elsewhere"
+
+
+def test_who_jumps_descends_from_the_place_it_jumps_to(rng):
+    check_descent(rng)
+
+
+def test_descent_from_where_a_chain_started_is_caught(rng, monkeypatch):
+    wrong = broken(ConstrainedMoves._adaptive, "new, new_ell, origins", "new, new_ell, parents")
+    monkeypatch.setattr(ConstrainedMoves, "_adaptive", wrong)
+    with pytest.raises(AssertionError, match="descends from elsewhere"):
+        check_descent(rng)
 
 
 def test_rejection_is_exact(rng):
