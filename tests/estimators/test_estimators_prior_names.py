@@ -37,7 +37,11 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("family", [*FAMILIES.values(), *OTHERS], ids=str)
+@pytest.mark.parametrize(
+    "family",
+    [*FAMILIES.values(), *OTHERS],
+    ids=lambda family: getattr(family, "__name__", type(family).__name__),
+)
 def test_names_are_those_of_the_priors(family):
     family = family() if isinstance(family, type) else family
     if not family.own:
