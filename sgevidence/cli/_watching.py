@@ -122,7 +122,7 @@ def rows_of_lines(
                 raise ValueError(
                     words
                     if form.columns or width == 1
-                    else f"{words}; columns that are, are named by --column"
+                    else f"{words}: name the columns of numbers by --column"
                 )
         when = None if dated is None else cells[dated]
         yield LineRow([value for value in row if value is not None], when)
@@ -161,7 +161,7 @@ def columns_read(
     names = header if header is not None and len(header) == width else None
     if dated is not None:
         title = dated + 1 if names is None else repr(names[dated])
-        say(f"column {title} says when a row was and is not watched: --column names those that are")
+        say(f"column {title} says when a row was seen, and is not watched: --column names columns to watch")
     is_numbered = names is not None and width > 1 and names[0].lower() in ROW_NAMES
     if names is not None and is_numbered and dated != 0:
         say(f"column {names[0]!r} numbers or names the rows and is left out: --column names those to be read")

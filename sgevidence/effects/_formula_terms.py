@@ -46,7 +46,8 @@ class Call(NamedTuple):
     def check(self, *known: str, n_others: int = 0) -> None:
         """ValueError for arguments that the function does not have."""
         if len(self.others) > n_others:
-            raise self.refuse(f"the argument must be the name of a column{' and one more' * n_others}")
+            named = f", and options have their names, as {known[0]}=…" if known else ""
+            raise self.refuse(f"the argument must be the name of a column{' and one more' * n_others}{named}")
         if wrong := sorted(self.options.keys() - set(known)):
             has = f"has the options {' and '.join(known)}" if known else "has no options"
             raise self.refuse(f"{self.callee}() {has}, and not {wrong[0]}")

@@ -151,7 +151,7 @@ def _of_offsets(model: Any, rows: Rows) -> Found:
     j = int(np.flatnonzero(varies)[np.argmax(np.abs(ratio))]) if varies.any() else 0
     return (
         f"the line through the rows meets zero at {intercept:.3g}, {z:.0f} times what intercept_scale = "
-        f"{model.intercept_scale:.3g} and the rows allow, since column {j} has its mean "
+        f"{model.intercept_scale:.3g} and the rows allow, since the column of coef_[{j}] has its mean "
         f"{abs(center[j]) / max(scale[j], np.finfo(float).tiny):.0f} standard deviations from zero",
         "centre the columns",
     )

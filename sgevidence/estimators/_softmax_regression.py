@@ -271,8 +271,8 @@ def softmax_model(model: Any, plain: SoftmaxModel) -> Any:
     coding = model._units.coding
     if named := [term.name for term in coding.block_terms]:
         raise ValueError(
-            f"formula={model.formula!r}: BayesianSoftmaxRegression has no {named[0]}: write C(g) for "
-            "levels of a fixed scale, bs(x, df=6) for a curve, or take BayesianGLM('bernoulli', ...)"
+            f"formula={model.formula!r}: BayesianSoftmaxRegression has no term {named[0]}: write "
+            "C(g) for a factor, bs(x, df=6) for a curve, or take BayesianGLM('bernoulli', ...)"
         )
     return of_columns(SoftmaxWithTerms, plain, coding)
 

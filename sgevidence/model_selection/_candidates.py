@@ -76,8 +76,8 @@ def named_models(models: Any) -> dict[str, Any]:
         found = dict(zip(_names(models), models))
     else:
         raise TypeError(
-            f"{type(models).__name__} is not a mapping or list of fitted estimators, a fitted "
-            "EvidenceModelAverager, a fitted search or its cv_results_"
+            "models must be a mapping or list of fitted estimators, a fitted EvidenceModelAverager, a fitted "
+            f"search or its cv_results_, got {type(models).__name__}"
         )
     if not found:
         raise ValueError("there is no model to compare")

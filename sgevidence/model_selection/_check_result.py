@@ -16,6 +16,7 @@ from ._discrepancies import AUTOCORRELATION
 FALSE_ALARMS = 0.05
 #: Meaning of autocorrelation, in words.
 OF_ORDER = "rows beside each other are alike, as those of a series or of a group"
+OF_ALTERNATION = "rows beside each other are unlike, as those of kinds that take turns"
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +78,10 @@ class PredictiveCheck:
         for k in (self.table.index.index(name) for name in self.misfits):
             interval = f"{cells[low][k]} to {cells[high][k]}"
             parts.append(f"{self.table.index[k]} (observed {cells['observed'][k]}, predicted {interval})")
-        order = f"; {OF_ORDER}" if AUTOCORRELATION.name in self.misfits else ""
+        order = ""
+        if AUTOCORRELATION.name in self.misfits:
+            found = self.table["observed"][self.table.index.index(AUTOCORRELATION.name)]
+            order = f"; {OF_ORDER if found > 0 else OF_ALTERNATION}"
         return f"the model does not reproduce the rows' {', '.join(parts)}{order}"
 
     def _cells(self) -> dict[str, list[str]]:

@@ -41,8 +41,9 @@ def compare(
         stands for 1 … ``n_components`` components, whose errors are shared (``component_evidence_``).  One
         fitted ``EvidenceFeatureSelector`` stands for its best subsets, with probabilities among all of them.
     model_prior : array-like of shape (n_models,), dict or None, default=None
-        Positive prior weights of the models, in their order or by name.  None is uniform, or an averager's
-        own.  It changes the probabilities only: evidences and Bayes factors do not depend on it.
+        Positive prior weights of the models, in their order (of a search, that of its grid) or by name.  None
+        is uniform, or an averager's own.  It changes the probabilities only: evidences and Bayes factors do
+        not depend on it.
     level : float, default=0.9
         Probability of the interval of ``probability``, half of the rest on each side.
     check : tuple, dict or frame, optional

@@ -100,11 +100,13 @@ def _sentence(table: Any) -> str:
     p, low, high = (float(np.asarray(table[name])[k]) for name in columns)
     bounds = f", {low:.3f} to {high:.3f} by the errors" if high - low > 0.001 else ""
     is_uniform = np.allclose(prior, prior[0])
+    all_listed = np.isclose(sum(prior), 1)
+    among = f"{len(names)} models" if all_listed else f"more models than these {len(names)}"
     of_prior = "each had the prior probability" if is_uniform else "its prior probability was"
     return (
         f"The data are {_times(-difference)} as likely under {names[0]} as under {names[1]}, the next best "
         f"model (Bayes factor {_size(-difference)}, {_error(std)}), {strength} {SCALE}. The posterior "
-        f"probability of {names[k]} is {_probability(p)}{bounds}, among {len(names)} models; {of_prior} "
+        f"probability of {names[k]} is {_probability(p)}{bounds}, among {among}; {of_prior} "
         f"{prior[k]:.3g}."
     )
 
@@ -161,7 +163,7 @@ def _doubts(table: Any) -> list[str]:
 def _priors(table: Any) -> list[str]:
     said = [f"Priors of {who}{words.removeprefix('priors')}." for who, words in table._facts.priors]
     if said and "b₀" in said[-1]:
-        said[-1] += " The link of the mean of y is b₀."
+        said[-1] += " Here b₀ is the link function of the mean of y."
     return said or ["Priors of the parameters: these models do not say theirs in a line, state them here."]
 
 

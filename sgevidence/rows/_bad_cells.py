@@ -78,9 +78,10 @@ def place(label: str, row: int) -> str:
 
 def dates_in(name: str, where: str, value: Any) -> str:
     """Words on a column of dates or durations."""
+    of_series = "; times of a series belong in its index" if name == "X" else ""
     return (
         f"{name} has dates or durations, {value} in {where}, whose numbers depend on their unit: give "
-        "numbers, such as the days since the first"
+        f"numbers, such as the days since the first{of_series}"
     )
 
 

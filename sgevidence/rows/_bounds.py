@@ -152,6 +152,7 @@ def _refuse_impossible(lower: np.ndarray, upper: np.ndarray, is_positive: bool, 
         least = upper < 0 if is_whole else upper <= 0
         wrong += [
             ((lower < 0) & (lower > -np.inf), "a negative lower bound, where y is never negative"),
+            (least & (lower == upper), "a negative value" if is_whole else "a value that is not positive"),
             (least, "an upper bound that no y of this family is below"),
         ]
     for is_wrong, words in wrong:

@@ -189,8 +189,8 @@ def test_help_does_not_wait_for_scikit_learn():
         ("1\n2\nx\n", "standard input, line 3, column 1: 'x' is no finite number"),
         (
             "1 2\n1,nan\n",
-            "standard input, line 2, column 2: 'nan' is no finite number; columns that are, "
-            "are named by --column",
+            "standard input, line 2, column 2: 'nan' is no finite number: name the columns of numbers "
+            "by --column",
         ),
         ("a b\n1;2\n\n3\n", "standard input, line 4: 1 numbers, the lines before have 2"),
     ],

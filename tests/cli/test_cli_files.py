@@ -258,7 +258,7 @@ def test_columns_that_nobody_chose_are_said(run):
         ((), "1" * 2_000_000, "line 1: more than 1000000 characters"),
         (("--column", "b"), "a,c\n1,2\n", r"has no column 'b': its columns are \['a', 'c'\]"),
         (("--column", "3"), "1,2\n", r"has no column '3': its columns are \[1, 2\]"),
-        ((), PENGUINS, "line 2, column 'species': 'Adelie' is no finite number; .*--column"),
+        ((), PENGUINS, "line 2, column 'species': 'Adelie' is no finite number: .*--column"),
         (("--column", "sex"), PENGUINS, "line 2, column 'sex': 'male' is no finite number$"),
         (("--column", "body_mass_g"), PENGUINS, "line 5, column 'body_mass_g': 'NA' is no finite number"),
         (("--column", "a"), "a,b\n1,x\n2\n", "line 3: 1 numbers, the lines before have 2"),

@@ -87,3 +87,9 @@ def test_a_formula_without_its_left_side_lacks_a_response(rng):
     frame = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "y"])
     with pytest.raises(ValueError, match=r"'~ a' has no response: write y ~ "):
         BayesianLinearRegression(formula="~ a").fit(frame)
+
+
+def test_a_sign_of_equality_in_the_place_of_the_tilde_is_named():
+    frame = pd.DataFrame({"y": [1.0, 2.0, 4.0], "a": [0.0, 1.0, 3.0]})
+    with pytest.raises(ValueError, match="write ~ between y and the columns"):
+        BayesianLinearRegression(formula="y = a").fit(frame)

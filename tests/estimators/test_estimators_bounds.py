@@ -235,7 +235,7 @@ def changed(column, value, row=3):
             "lower bound above the upper one|lower bound of inf",
         ),
         ("weibull", dict(y=changed(0, -1.0)), "a negative lower bound"),
-        ("weibull", dict(y=np.column_stack([0 * TIME, 0 * TIME])), "an upper bound that no y"),
+        ("weibull", dict(y=np.column_stack([0 * TIME, 0 * TIME])), "a value that is not positive in row 0"),
         ("weibull", dict(y=np.column_stack([0 * TIME, TIME + INF])), "no row of y has a bound"),
         ("poisson", dict(y=np.column_stack([TIME * 0 + 1.2, TIME * 0 + 1.7])), "no whole number between"),
         ("weibull", dict(y=TIME, entry=TIME), "row 0 enters at .* and ends at"),

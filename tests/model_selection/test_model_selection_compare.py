@@ -175,7 +175,7 @@ def test_what_cannot_be_compared_at_all():
         with pytest.raises(ValueError, match="no model"):
             compare(wrong)
     for wrong in ("abc", 3, evidence(0.0)):
-        with pytest.raises(TypeError, match="is not a mapping or list"):
+        with pytest.raises(TypeError, match="must be a mapping or list"):
             compare(wrong)
     for wrong in ([BayesianGMM()], {"a": LinearRegression()}):
         with pytest.raises(TypeError, match="has no log_evidence_"):

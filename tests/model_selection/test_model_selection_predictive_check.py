@@ -133,6 +133,13 @@ def test_a_series_is_found(standardize):
     assert predictive_check(fit, X[shuffled], y[shuffled], n_draws=300, random_state=0).misfits == []
 
 
+def test_rows_that_take_turns_are_not_called_alike():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 1)), np.tile([-1.0, 1.0], 60) + 0.3 * rng.standard_normal(120)
+    check = predictive_check(BayesianLinearRegression(random_state=0).fit(X, y), X, y, random_state=0)
+    assert "rows beside each other are unlike" in check.doubt
+
+
 def mean_of_replicates():
     """Its variance under one θ for all rows: σ²/n and the posterior's of the line at the mean of X."""
     rng = np.random.default_rng(2)

@@ -102,6 +102,7 @@ def tree_of_tokens(text: str, parser: Any) -> Any:
     except Exception as error:  # of formulae, whose errors are of many types
         at = parser.tokens[min(parser.current, len(parser.tokens) - 1)].place
         words = "the formula ends too early" if "parse ''" in str(error) else error
+        words = "write ~ between y and the columns" if "assignment target" in str(error) else words
         if "parse '~'" in str(error):
             raise Unreadable(f"the formula {text!r} has no response: write y ~ …") from error
         raise Unreadable(f"the formula {shown(text, at)} cannot be read: {words}") from error
