@@ -19,9 +19,9 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length
 
-from ..estimators import has_times
+from ..estimators import has_times, response_in
 from ..model_selection import transformed
-from ..rows import read_event
+from ..rows import bounds_of, has_bounds, parted, with_known
 from ._style import BAND, COLORS, Picture, axes, drawn, legend, line_style
 
 
@@ -57,6 +57,21 @@ class KaplanMeier(NamedTuple):
     def at(self, t: np.ndarray) -> np.ndarray:
         """S at times."""
         return self.survival[np.searchsorted(self.times, t, side="right") - 1]
+
+
+def times_and_events(model: Any, X: Any, y: Any, event: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Times (n,), and whether the event came then, by ``event`` or as y or the model's formula says."""
+    y = response_in(model, X, y)
+    if model._bounds_given and event is None and not has_bounds(y):
+        raise ValueError("the model has learnt from rows with an event or bounds: give those of these rows")
+    known, y = parted(with_known(X, event=event), y)
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    bounds = bounds_of(y, known, X, is_positive=True, is_whole=False)
+    is_event = bounds.lower == bounds.upper
+    is_late = known.entry is not None and np.any(np.asarray(known.entry) > -np.inf)
+    if is_late or np.any(~is_event & (bounds.upper < np.inf)):
+        raise ValueError("Kaplan-Meier's estimate is of times that are exact or censored on the right")
+    return bounds.lower, is_event
 
 
 class SurvivalDisplay(Picture):
@@ -105,7 +120,7 @@ class SurvivalDisplay(Picture):
         cls,
         estimator: Any,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         event: Any = None,
         groups: Any = None,
@@ -119,11 +134,11 @@ class SurvivalDisplay(Picture):
         estimator : fitted BayesianGLM of times
             At the end of a pipeline, too, whose ``predict_survival`` takes X.
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Times.
+        y : array-like of shape (n_samples,) or as ``fit`` takes it, optional
+            Times; by default those that the model's formula names, with their events.
         event : str or array-like of shape (n_samples,), optional
             True where the event was observed, False where the time is censored, or a column of X; by default
-            all events were observed.
+            what ``Surv(…)`` of the formula says, or all events were observed.
         groups : str or array-like of shape (n_samples,), optional
             Label of the group of each row, or a column of X; by default there is one group.
         offset : float or array-like of shape (n_samples,), optional
@@ -133,19 +148,20 @@ class SurvivalDisplay(Picture):
         TypeError
             If it predicts no survival.
         ValueError
-            If lengths differ, or ``event`` has other values than 1 and 0.
+            If lengths differ, ``event`` has other values than 1 and 0, or is missing where the model has
+            learnt from events; if times are known by intervals or from a late entry on.
         """
         model = drawn(cls, estimator, "predict_survival")
         if not has_times(model):
             raise TypeError(f"{model!r} predicts no survival: its family is not one of times")
         name = getattr(y, "name", None)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         event, groups = (X[one] if isinstance(one, str) else one for one in (event, groups))
-        event = np.ones(len(y), dtype=bool) if event is None else read_event(event, X) > 0
+        rows = transformed(estimator, X)
+        y, event = times_and_events(model, rows, y, event)
         groups = np.full(len(y), "all rows") if groups is None else np.asarray(groups)
         check_consistent_length(X, y, event, groups)
         times = np.linspace(0.0, y.max(), 200)  # times of a curve
-        each = model.predict_survival(transformed(estimator, X), times, offset)
+        each = model.predict_survival(rows, times, offset)
         labels = np.unique(groups)
         parts = [groups == label for label in labels]
         return cls(

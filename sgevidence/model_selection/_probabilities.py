@@ -61,18 +61,25 @@ class LogBayesFactor(NamedTuple):
 N_EVIDENCE_DRAWS = 10_000
 
 
+def as_printed(name: Any) -> str:
+    """Name of a model in a printed table, where a formula is known by its shape."""
+    return str(name).replace("formula=", "", 1)
+
+
 def log_model_prior(model_prior: ArrayLike | Mapping[str, float] | None, names: Sequence[str]) -> np.ndarray:
     """Normalised log prior probabilities of models, (n_models,).
 
-    Prior weights are in the order of ``names`` or by name; None is uniform.  ValueError if they are not one
-    positive number per model.
+    Prior weights are in the order of ``names``, or by name as it is or as tables print it; None is uniform.
+    ValueError if they are not one positive number per model.
     """
     if model_prior is None:
         model_prior = np.ones(len(names))
     elif isinstance(model_prior, Mapping):
-        if set(model_prior) != set(names):
-            raise ValueError(f"model_prior has keys {sorted(model_prior)}, the models are {sorted(names)}")
-        model_prior = [model_prior[name] for name in names]
+        by_name = {as_printed(name): weight for name, weight in model_prior.items()}
+        printed = [as_printed(name) for name in names]
+        if set(by_name) != set(printed) or len(by_name) < len(model_prior):
+            raise ValueError(f"model_prior has keys {sorted(model_prior)}, the models are {sorted(printed)}")
+        model_prior = [by_name[name] for name in printed]
     prior = np.asarray(model_prior, dtype=float)
     if prior.shape != (len(names),) or not np.all(np.isfinite(prior) & (prior > 0)):
         raise ValueError(

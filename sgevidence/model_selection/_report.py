@@ -23,7 +23,7 @@ import scipy
 import sklearn
 
 from ..tables import LINE_WIDTH, Table, in_html, in_latex, in_markdown
-from ._probabilities import in_words
+from ._probabilities import as_printed, in_words
 from ._summary import CLEAR_STDS, COLUMNS, UNCHECKED, ComparisonTable, summary
 
 #: Columns of a comparison that a report reads beside those of the summary.
@@ -32,6 +32,8 @@ MORE_COLUMNS = ("n_samples", "probability_low", "probability_high")
 ERROR_AS_FACTOR = 0.5
 #: Source of the words of evidence.
 SCALE = "on the scale of Kass and Raftery (1995)"
+#: Models in the table of a report, the best ones: a page has room for as many.
+MOST_REPORTED = 10
 
 
 def report(table: Any, format: str) -> str:
@@ -49,7 +51,14 @@ def report(table: Any, format: str) -> str:
     if table._facts is None or len(table._facts.model_prior) != len(table.index):
         raise ValueError("a report is of the table that compare() returns, and this is a part of it")
     table = _by_evidence(table)
-    sentences = [_sentence(table), *_doubts(table), *_priors(table), *_robustness(table), _software(table)]
+    sentences = [
+        _sentence(table),
+        *_left_out(table),
+        *_doubts(table),
+        *_priors(table),
+        *_robustness(table),
+        _software(table),
+    ]
     return renderers[format](_four_columns(table), sentences)
 
 
@@ -78,12 +87,13 @@ def _four_columns(table: Any) -> Table:
         "P(M | data)": found["probability"],
         "Bayes factor": found["Bayes factor"],
     }
-    return Table(columns, _names(table), "model M", {"P(M | data)": table["probability"]})
+    best = slice(MOST_REPORTED)
+    shown = {name: column[best] for name, column in columns.items()}
+    return Table(shown, _names(table)[best], "model M", {"P(M | data)": table["probability"][best]})
 
 
 def _names(table: Any) -> list[str]:
-    """Names of the models; a formula is known by its shape."""
-    return [str(name).replace("formula=", "", 1) for name in table.index]
+    return list(map(as_printed, table.index))
 
 
 def _sentence(table: Any) -> str:
@@ -109,6 +119,17 @@ def _sentence(table: Any) -> str:
         f"probability of {names[k]} is {_probability(p)}{bounds}, among {among}; {of_prior} "
         f"{prior[k]:.3g}."
     )
+
+
+def _left_out(table: Any) -> list[str]:
+    """How many models the table does not show, and what they share."""
+    if len(table.index) <= MOST_REPORTED:
+        return []
+    rest = float(np.sum(np.asarray(table["probability"])[MOST_REPORTED:]))
+    return [
+        f"The table shows the {MOST_REPORTED} models of {len(table.index)} with the most evidence; the "
+        f"others have a probability of {rest:.3f} together."
+    ]
 
 
 def _probability(p: float) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..tables import Summarised, Table, with_errors
 from ._facts import Facts
+from ._probabilities import as_printed
 
 #: Standard errors of a difference below which the errors leave open which of two models has more evidence.
 CLEAR_STDS = 2.0
@@ -126,8 +127,7 @@ def _by_parameters(summary: Table, table: Any, as_text: bool) -> Table:
         return shown
     if "formula" not in varying:
         return summary
-    # a formula is known by its shape
-    return Table(own, [name.replace("formula=", "", 1) for name in summary.index], "", summary.bars)
+    return Table(own, list(map(as_printed, summary.index)), "", summary.bars)
 
 
 def _doubt(difference: float, difference_std: float, warnings: str) -> str:

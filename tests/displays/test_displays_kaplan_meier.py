@@ -67,3 +67,24 @@ def test_columns_by_name_and_events_that_are_none():
         np.testing.assert_array_equal(one.survival, other.survival)
     with pytest.raises(ValueError, match="give status == 2"):  # all would be events
         SurvivalDisplay.from_estimator(model, frame, WEEKS, event=1 + np.asarray(RELAPSED, dtype=int))
+
+
+def test_events_are_those_of_the_formula():
+    frame = pd.DataFrame({"x": np.arange(21.0), "weeks": WEEKS, "relapse": RELAPSED})
+    model = BayesianGLM("weibull", formula="Surv(weeks, relapse) ~ x", sampler=FEW, random_state=0).fit(frame)
+    (right,) = SurvivalDisplay.from_estimator(model, frame).observed
+    assert right.times[1:].tolist() == list(TABLE)
+    (same,) = SurvivalDisplay.from_estimator(model, frame, frame["weeks"]).observed
+    np.testing.assert_array_equal(same.survival, right.survival)
+
+
+def test_models_of_events_ask_for_those_of_the_rows():
+    X = np.arange(21.0)[:, None]
+    model = BayesianGLM("weibull", sampler=FEW, random_state=0).fit(X, WEEKS, event=RELAPSED)
+    with pytest.raises(ValueError, match="has learnt from rows with an event"):
+        SurvivalDisplay.from_estimator(model, X, WEEKS)
+    upper = np.where(RELAPSED, WEEKS, np.inf)
+    (found,) = SurvivalDisplay.from_estimator(model, X, np.column_stack([WEEKS, upper])).observed
+    assert found.times[1:].tolist() == list(TABLE)
+    with pytest.raises(ValueError, match="exact or censored on the right"):
+        SurvivalDisplay.from_estimator(model, X, np.column_stack([WEEKS, np.add(WEEKS, 1)]))

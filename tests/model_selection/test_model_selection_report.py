@@ -115,7 +115,7 @@ def test_a_report_of_each_kind_of_answer(pandas, monkeypatch):
         assert max(map(len, table.report().splitlines())) <= 80
         latex = table.report("latex")
         assert latex.isascii() and not re.search(r"(?<!\\)[_%#]", re.sub(r"\$[^$]*\$", "", latex))
-        assert latex.count("\\\\") == len(table.index) + 1
+        assert latex.count("\\\\") == min(len(table.index), 10) + 1
     with pytest.raises(ValueError, match="format must be one of"):
         compare(named).report("docx")
 
@@ -149,9 +149,28 @@ def test_formulas_are_not_named_in_each_row():
     grid = {"formula": ["y ~ x0", "y ~ x0 + x1 + x2 + x3 + x4"], "prior": ["independent", "jzs"]}
     results = {"params": [dict(zip(grid, one)) for one in zip(*grid.values())]}
     scores = {"log_evidence": [-1.0, -2.0], "log_evidence_std": [0.1, 0.1]}
-    table = compare(results | {f"mean_test_{name}": np.array(values) for name, values in scores.items()})
+    results |= {f"mean_test_{name}": np.array(values) for name, values in scores.items()}
+    table = compare(results)
     assert "formula=" not in repr(table) and repr(table).count("formula") <= 1
     assert "formula=" not in table._repr_html_() and "formula=" not in table.report()
+
+
+def test_priors_of_models_go_by_the_names_that_are_printed():
+    found = {f"formula=y ~ {x}": evidence(-1.0) for x in "ab"}
+    table = compare(found, model_prior={"y ~ a": 0.3, "y ~ b": 0.7})
+    assert dict(zip(table.index, table["probability"])) == pytest.approx(
+        {"formula=y ~ a": 0.3, "formula=y ~ b": 0.7}
+    )
+    with pytest.raises(ValueError, match="models are"):
+        compare(found, model_prior={"y ~ a": 0.3, "y ~ c": 0.7})
+
+
+def test_a_report_of_many_models_shows_the_best_ten():
+    table = compare({f"m{k}": evidence(-float(k)) for k in range(12)})
+    text = one_line(table.report())
+    assert "m9 " in text and "m10" not in text
+    rest = sum(math.exp(-k) for k in (10, 11)) / sum(math.exp(-k) for k in range(12))
+    assert f"the 10 models of 12 with the most evidence; the others have a probability of {rest:.3f}" in text
 
 
 def test_words_of_warnings_are_in_the_table_of_a_search():
