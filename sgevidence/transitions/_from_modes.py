@@ -23,6 +23,7 @@ from ..answers import ROUNDS, Adapted, TDensity, TMixture, adapted_draws, laplac
 from ..history import Anchor, Memory
 from ..particles import Weights, log_sum_exp
 from ..targets import (
+    MODE_ROWS,
     STRAY_SQUARED,
     Likelihood,
     Path,
@@ -46,9 +47,8 @@ FIRST_WEIGHED_ROWS, MAX_WHOLE_ROWS, MAX_WEIGHED_NOISE = 512, 2500, 0.01
 FOLLOWED_ROUNDS = ((256, 20, 0, 0.02, 0.3, 0.008), *ROUNDS[2:])
 #: Particles that are held against q: a mode of a hundredth is missed once in 13 times.
 N_PROBES = 256
-#: Nats by which a particle is likelier than q knows, from which it is climbed from; modes at most, and rows
-#: of the history by which they are sought.
-OUTSTANDING_NATS, MAX_FOLLOWED_MODES, FOLLOWED_ROWS = 4.0, 4, 20_000
+#: Nats by which a particle is likelier than q knows, from which a climb starts there; and modes at most.
+OUTSTANDING_NATS, MAX_FOLLOWED_MODES = 4.0, 4
 
 #: Mode (d,) and precision (d, d).
 Peak = tuple[np.ndarray, np.ndarray]
@@ -164,7 +164,7 @@ def followed(
 ) -> list[Peak]:
     """The modes, and others to which probes (R, d) lead that are likelier, log f (R,), than these explain."""
     path = log_joint.path
-    past = of_history(path.model, path.memory, FOLLOWED_ROWS, rng)
+    past = of_history(path.model, path.memory, MODE_ROWS, rng)
     target = Target(path.model, Likelihood(path.chunk).plus(past))
     while len(peaks) < MAX_FOLLOWED_MODES:
         mass = laplace(log_joint, peaks)
