@@ -66,7 +66,7 @@ SCALE_STEP, MAX_SCALE_DROP_NATS, MAX_HALVES_GAP_NATS = 0.5, 9.0, 0.5
 def over_scale(
     answer: Callable, model: EffectsModel, rows: Rows, rng: np.random.Generator, size: int
 ) -> Answer:
-    """The sum over τ of the curve of another parameter."""
+    """The sum over τ of the curve of another parameter, z being the last column of the draws."""
     family, step, found = model.family, SCALE_STEP, {}
     assert isinstance(family, Predicted)
 
@@ -90,11 +90,9 @@ def over_scale(
             break
         step /= 2
     W, answers = Weights(log_terms).W, [found[one] for one in z]
-    which = np.bincount(systematic(Weights(log_terms).W, rng, size), minlength=len(z))
-    theta = [
-        np.column_stack([one.theta[:n], np.full(len(one.theta[:n]), at)])
-        for one, n, at in zip(answers, which, z)
-    ]
+    n_draws = np.bincount(systematic(W, rng, size), minlength=len(z))
+    parts = [one.theta[:n] for one, n in zip(answers, n_draws)]
+    theta = [np.column_stack([part, np.full(len(part), at)]) for part, at in zip(parts, z)]
     std = float(np.sqrt(np.sum((W * [one.log_evidence_std for one in answers]) ** 2)))
     cost = sum(one.n_likelihoods for one in found.values())
     draws = rng.permutation(np.concatenate(theta))

@@ -126,6 +126,7 @@ class Strata(NamedTuple):
     def posterior(self, m: int, n_draws: int, rng: np.random.Generator) -> MixturePosterior:
         """Evidences of 1 … m components, m ≤ K, and draws at m.  Those of several m share their errors."""
         used = self.visited[:m]
+        # a walk for more components may have gone on where one for m has ended, whose digits these are
         used = used[: next((s for s in range(len(used)) if _have_ended(used[:s], m)), m)]
         log_Z, covariance, in_use = combined(self.problem, used, m)
         share = in_use[-1]
@@ -213,18 +214,18 @@ def strata_up_to(
     weight_concentration: float,
     rng: np.random.Generator,
     weight: np.ndarray | None = None,
-    begun: Strata | None = None,
+    earlier: Strata | None = None,
 ) -> Strata:
     """The walk over strata that :func:`mixture_evidence` takes, from which every K up to the largest follows.
 
-    Parameters and errors are those of :func:`mixture_evidence`.  A walk that has ``begun`` for the same rows
-    with another number of components is taken up where it stopped: no stratum knows how many follow, so that
+    Parameters and errors are those of :func:`mixture_evidence`.  An ``earlier`` walk over the same rows with
+    another number of components is taken up where it stopped: no stratum knows how many follow, so that
     digits are those of a walk of its own.
     """
     problem, rngs = _problem(family, X, weight, n_components, weight_concentration), rng.spawn(2)
     visited: list[Stratum] = []
-    if begun is not None and len(begun.problem.F) == len(problem.F):
-        problem, visited, rngs = begun.problem, begun.visited, begun.rngs
+    if earlier is not None and len(earlier.problem.F) == len(problem.F):
+        problem, visited, rngs = earlier.problem, earlier.visited, earlier.rngs
     visited, rngs = _walked(problem, n_components, visited, deepcopy(rngs))
     found = Strata(problem, visited, n_components, rngs)
     if np.all(problem.F[:, -1] == 1.0):
