@@ -39,9 +39,8 @@ from ._answer_cloud import without_history
 from ._base import State, Step, Streams
 from ._from_proposal import Proposed
 
-#: Rows of history or chunk that are looked at first, and up to which all of them are; nats that a sample of
-#: them may add to log Z.
-FIRST_WEIGHED_ROWS, MAX_WHOLE_ROWS, MAX_WEIGHED_NOISE = 512, 2500, 0.01
+#: Rows of history or chunk up to which all of them are weighed; nats that a sample of more may add to log Z.
+MAX_WHOLE_ROWS, MAX_WEIGHED_NOISE = 2500, 0.01
 #: Rounds of draws, as ROUNDS of adapted draws: an error of 0.02 nats is less than weights alone add until the
 #: next look, and each further round costs as much as the first.
 FOLLOWED_ROUNDS = ((256, 20, 0, 0.02, 0.3, 0.008), *ROUNDS[2:])
@@ -132,15 +131,8 @@ class Weighing:
         return np.where(possible, value, -np.inf)
 
     def _estimated(self, theta: np.ndarray, part: Memory) -> SampleEstimate:
-        return estimate(
-            self.path.model,
-            lambda log_L: log_L(theta),
-            part,
-            self.rng,
-            first_rows=FIRST_WEIGHED_ROWS,
-            whole_rows=MAX_WHOLE_ROWS,
-            noise=MAX_WEIGHED_NOISE,
-        )
+        noise, model = MAX_WEIGHED_NOISE, self.path.model
+        return estimate(model, theta, part, self.rng, whole_rows=MAX_WHOLE_ROWS, noise=noise)
 
 
 def anchored(path: Path, rng: np.random.Generator) -> tuple[Anchor, Anchor]:
