@@ -226,8 +226,8 @@ def strata_up_to(
     visited: list[Stratum] = []
     if earlier is not None and len(earlier.problem.F) == len(problem.F):
         problem, visited, rngs = earlier.problem, earlier.visited, earlier.rngs
-    visited, rngs = _walked(problem, n_components, visited, deepcopy(rngs))
-    found = Strata(problem, visited, n_components, rngs)
+    rngs = deepcopy(rngs)  # those of the earlier walk stay as they are
+    found = Strata(problem, _walked(problem, n_components, visited, rngs), n_components, rngs)
     if np.all(problem.F[:, -1] == 1.0):
         return found
     shares = combined(problem, found.visited, n_components)[2]
@@ -291,17 +291,17 @@ def _problem(
 
 def _walked(
     problem: Problem, K: int, visited: list[Stratum], rngs: list[np.random.Generator]
-) -> tuple[list[Stratum], list[np.random.Generator]]:
-    """Strata of 1, 2, … components in use, the first of which were ``visited``, and random numbers then."""
+) -> list[Stratum]:
+    """Strata of 1, 2, … components in use, the first of which were ``visited``."""
     if len(problem.F) <= MOST_ROWS_SUMMED:
-        return exact_strata(problem, K, deepcopy(rngs[0])), rngs
+        return exact_strata(problem, K, deepcopy(rngs[0]))  # all anew for another K, to the same digits
     strata = list(visited) or [single(problem, rngs)]
     while len(strata) < min(K, len(problem.F)) and not _have_ended(strata, K):
         # the largest share that it may have in a mixture of any number of components
         ways = log_ways(MOST_COMPONENTS, len(strata) + 1)
         log_rest = np.logaddexp.reduce(ways[:-1] + [one.log_B for one in strata]) - ways[-1]
         strata.append(stratum(problem, strata[-1], rngs, float(log_rest)))
-    return strata, rngs
+    return strata
 
 
 def _have_ended(strata: Sequence[Stratum], K: int) -> bool:
