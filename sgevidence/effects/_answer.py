@@ -58,8 +58,9 @@ def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
         return None
 
 
-#: Step of z = Φ⁻¹(F(τ)); nats below the largest term, at which the sum ends; and difference of the sums of
-#: all second terms, nats, from which the step is halved: e⁻ᶜᐟʰ is its fourth power.
+#: Step of z = Φ⁻¹(F(τ)); nats below the largest term, at which the sum ends; and nats by which sums over even
+#: and odd terms may differ before the step h is halved: the error of the whole sum, about exp(−c/h²), is the
+#: fourth power of theirs.
 SCALE_STEP, MAX_SCALE_DROP_NATS, MAX_HALVES_GAP_NATS = 0.5, 9.0, 0.5
 
 
