@@ -33,7 +33,7 @@ class SampleEstimate(NamedTuple):
 
     @classmethod
     def from_blocks(cls, blocks: list[tuple[np.ndarray, float]], n: float) -> "SampleEstimate":
-        """Of the sum over rows of weight n, from what each block says of it, (M,), and its weight."""
+        """The estimate of a sum over rows of weight n: each block gives its own, (M,), and its weight."""
         estimates, weights = (np.array(one) for one in zip(*blocks))
         share = weights / weights.sum()
         value = share @ estimates
