@@ -14,7 +14,7 @@ MOST_LINES = 8
 #: Characters of a line of code beside both sidebars of a window of 1300 pixels.
 MOST_CHARACTERS = 92
 #: Words of the machinery, which a reader with a question about data does not know.
-MACHINERY = re.compile(r"\b(rungs?|strat(?:um|a)|escorts?|clouds?|reservoirs?)\b", re.I)
+MACHINERY = re.compile(r"\b(rungs?|strat(?:um|a)|clouds?|reservoirs?)\b", re.I)
 #: Packages of the extra ``all``, and the code of a page that needs each.
 OPTIONAL = {
     "pandas": r"\bpandas\b|as_frame=True|to_frame\(",

@@ -6,7 +6,7 @@ from ._cross_fitted_bridge import cross_fitted_bridge
 from ._cubature import MAX_PARAMETERS
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
-from ._importance import MAX_PARETO_K, MIN_DEGREES, TDensity, importance_draws, log_t, pareto_k, t_draws
+from ._importance import MAX_PARETO_K, TDensity, importance_draws, log_t, pareto_k, t_draws
 from ._log_concave import Gaussian, log_concave_answer, log_joint_of_many, refined
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
 from ._paired_draws import (
@@ -47,7 +47,6 @@ __all__ = [
     "pareto_k",
     "t_draws",
     "TDensity",
-    "MIN_DEGREES",
     "TMixture",
     "Adapted",
     "adapted_draws",

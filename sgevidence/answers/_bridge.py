@@ -17,8 +17,7 @@ Symbols
 ω        ``log_q``     at draws of q, (n_q,)
 ω        ``log_p``     at draws of the posterior, chains one beside the other, (T, C)
 ω        ``log_w``     at all of them, (n_q + n_p,); of an estimate, the weights above
-n_p/n_q  ``log_odds``  n_q the effective number, where draws of q have weights
-W        ``W``         of draws of q, normalised; ``counts``: as how many each draw counts
+n_p/n_q  ``log_odds``
 f        ``f``         at draws of q; ``g`` = 1 − f, mean of each chain, (C,)
 Z        ``log_Z``     evidence
 =======  ============  ===================================================================
@@ -40,10 +39,9 @@ from ..particles import Weights, log_sum_exp
 class Estimate(NamedTuple):
     """An estimate of log Z, in nats.
 
-    ``var_q`` and ``var_p`` are what draws of q and of the posterior make it vary by; ``var_q`` is nan for
-    draws with weights, which vary in a way that only their owner knows.  ``log_w`` are weights of all draws,
-    those of q first, whose mean is Z.  ``n_effective`` is the smaller of the numbers of draws of q and of
-    chains on which it rests.
+    ``var_q`` and ``var_p`` are variances from draws of q and of the posterior.  ``log_w`` are weights of
+    all draws, those of q first, whose mean is Z.  ``n_effective`` is the smaller of the numbers of draws of q
+    and of chains on which it rests.
     """
 
     log_Z: float
@@ -64,32 +62,28 @@ def importance(log_q: np.ndarray) -> Estimate:
     return Estimate(w.log_mean, w.relative_variance, 0.0, w.ess, log_q)
 
 
-def bridge(log_q: np.ndarray, log_p: np.ndarray, W: np.ndarray | None = None) -> Estimate:
+def bridge(log_q: np.ndarray, log_p: np.ndarray) -> Estimate:
     """The optimal bridge, for chains that are independent of each other.
 
     ``log_q`` (n_q,) may be −∞, but not for all, where the posterior has no density; ``log_p`` (T, C), of T
-    successive draws of each of C chains, +∞, but not for all, where q has none.  The normalised weights W
-    (n_q,) say that draws of q count as often as they are effective.
+    successive draws of each of C chains, +∞, but not for all, where q has none.
 
     The error bar is that of the means of f over draws of q, and of 1 − f over chains, by the delta method.
     """
-    n_p, log_w = log_p.size, np.r_[log_q, log_p.ravel()]
-    log_count = np.zeros(len(log_q)) if W is None else np.log(np.maximum(W, 1e-300)) + np.log(1 / (W @ W))
-    counts = np.r_[np.exp(log_count), np.ones(n_p)]
-    n_q, finite = counts[: len(log_q)].sum(), log_w[np.isfinite(log_w)]
+    n_q, n_p, log_w = len(log_q), log_p.size, np.r_[log_q, log_p.ravel()]
+    finite = log_w[np.isfinite(log_w)]
     # where both densities are, the ratio of masses lies between the least and the largest ω
-    shared_q, shared_p = counts[: len(log_q)] @ (log_q > -np.inf) / n_q, np.mean(log_p < np.inf)
+    shared_q, shared_p = np.mean(log_q > -np.inf), np.mean(log_p < np.inf)
     log_odds, missed = np.log(n_p / n_q), np.log(shared_q / shared_p)
     low, high = finite.min() + missed, finite.max() + missed
     while high - low > 1e-9 * (1 + abs(high)):
         log_Z = 0.5 * (low + high)
-        low, high = (log_Z, high) if counts @ expit(log_odds + log_w - log_Z) > n_p else (low, log_Z)
+        low, high = (log_Z, high) if expit(log_odds + log_w - log_Z).sum() > n_p else (low, log_Z)
     log_Z = 0.5 * (low + high)
-    f = Weights(log_count - np.logaddexp(0.0, log_Z - log_odds - log_q))
+    f = Weights(-np.logaddexp(0.0, log_Z - log_odds - log_q))
     g = Weights(log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z), axis=0))  # 1 − f of each chain
-    log_w = np.log(counts) - np.logaddexp(-log_w, log_odds - log_Z) + np.log(len(log_w) / n_q)
-    var_q = f.relative_variance if W is None else np.nan
-    return Estimate(float(log_Z), var_q, g.relative_variance, min(f.ess, g.ess), log_w)
+    log_w = np.log(len(log_w) / n_q) - np.logaddexp(-log_w, log_odds - log_Z)
+    return Estimate(float(log_Z), f.relative_variance, g.relative_variance, min(f.ess, g.ess), log_w)
 
 
 class OfHalf(Protocol):

@@ -35,8 +35,8 @@ UNBRIDGED_SHARE = 0.75
 #: Draws of a Gaussian that a bridge starts from, and chains that it leads to; more or fewer of these in
 #: inverse proportion to rows times parameters, within these factors.
 N_PROPOSED, N_BRIDGE_CHAINS, CHEAP_NUMBERS, MIN_TIMES, MAX_TIMES = 1000, 400, 50_000, 0.5, 2.5
-#: Rows up to which all of them are used; rows of the first sample; nats that a sample may add to log Z.
-WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
+#: Rows up to which all of them are used; nats that a sample of more may add to log Z.
+WHOLE_ROWS, MAX_SAMPLE_NOISE = 2500, 0.005
 #: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
 N_REFINEMENTS, REFINED_SHARE, N_PAIRS = 4, 0.5, 4
 #: Rows from which annealing by samples of them is cheaper than chains on all.
@@ -195,15 +195,7 @@ def log_joint_by_sample(
     model: Model, memory: Memory, theta: np.ndarray, rng: np.random.Generator, whole_rows: int
 ) -> tuple[np.ndarray, float]:
     """:func:`log_joint_of_many` of a memory, whose rows are all used up to ``whole_rows``."""
-    found = estimate(
-        model,
-        lambda log_L: log_L(theta),
-        memory,
-        rng,
-        first_rows=FIRST_SAMPLE,
-        whole_rows=whole_rows,
-        noise=MAX_SAMPLE_NOISE,
-    )
+    found = estimate(model, theta, memory, rng, whole_rows=whole_rows, noise=MAX_SAMPLE_NOISE)
     return found.value + model.log_prior(theta), found.variance
 
 

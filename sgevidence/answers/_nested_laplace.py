@@ -218,8 +218,9 @@ class KernelMixture(NamedTuple):
         return np.logaddexp(np.log1p(-WIDE_SHARE) + kernels, np.log(WIDE_SHARE) + wide)
 
 
-#: Draws at which third derivatives are taken, and the t that may be left: the first that will do.  Where 0.7
-#: is left, x given ψ has a side that the density hardly draws, and its weights are even without it.
+#: Draws at which third derivatives are taken, and values of t that may be left: each asks for a number of
+#: hyperparameters.  Where 0.7 is left, x given ψ has a side that the density hardly draws, and its weights
+#: are even without it.
 N_THIRD, LEFT_SHARES = 24, (0.4, 0.2)
 #: Largest t from which there are hyperparameters; share of draws that may be impossible: a posterior with
 #: walls is none of these densities.

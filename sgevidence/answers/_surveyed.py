@@ -59,7 +59,7 @@ CONTENT_UNSEEN, MAX_UNSEEN = 0.25, 0.5
 MAX_TOPS, MIN_TOP_SHARE, MAX_PROBED = 24, 0.1, 2
 #: Precision of a mode at least, in widths of the prior: no t is wider than three of them.
 MIN_TOP_PRECISION = 0.1
-#: Effective draws of an answer.
+#: Effective draws of an answer, at least.
 MIN_EFFECTIVE_SURVEYED = 400.0
 #: Rounds of draws, as ROUNDS of ``_paired_draws.py``, but with draws of the survey for each pair in the place
 #: of pairs.  There are two at least, which look for what climbs have missed.

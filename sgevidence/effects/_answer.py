@@ -58,15 +58,16 @@ def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
         return None
 
 
-#: Step of z = Φ⁻¹(F(τ)); nats below the largest term, at which the sum ends; and difference of the sums of
-#: all second terms, nats, from which the step is halved: e⁻ᶜᐟʰ is its fourth power.
+#: Step of z = Φ⁻¹(F(τ)); nats below the largest term, at which the sum ends; and nats by which sums over even
+#: and odd terms may differ before the step h is halved: the error of the whole sum, about exp(−c/h²), is the
+#: fourth power of theirs.
 SCALE_STEP, MAX_SCALE_DROP_NATS, MAX_HALVES_GAP_NATS = 0.5, 9.0, 0.5
 
 
 def over_scale(
     answer: Callable, model: EffectsModel, rows: Rows, rng: np.random.Generator, size: int
 ) -> Answer:
-    """The sum over τ of the curve of another parameter."""
+    """The sum over τ of the curve of another parameter, z being the last column of the draws."""
     family, step, found = model.family, SCALE_STEP, {}
     assert isinstance(family, Predicted)
 
@@ -90,11 +91,9 @@ def over_scale(
             break
         step /= 2
     W, answers = Weights(log_terms).W, [found[one] for one in z]
-    which = np.bincount(systematic(Weights(log_terms).W, rng, size), minlength=len(z))
-    theta = [
-        np.column_stack([one.theta[:n], np.full(len(one.theta[:n]), at)])
-        for one, n, at in zip(answers, which, z)
-    ]
+    n_draws = np.bincount(systematic(W, rng, size), minlength=len(z))
+    parts = [one.theta[:n] for one, n in zip(answers, n_draws)]
+    theta = [np.column_stack([part, np.full(len(part), at)]) for part, at in zip(parts, z)]
     std = float(np.sqrt(np.sum((W * [one.log_evidence_std for one in answers]) ** 2)))
     cost = sum(one.n_likelihoods for one in found.values())
     draws = rng.permutation(np.concatenate(theta))

@@ -311,7 +311,9 @@ def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Ge
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
     if isinstance(model.family, Predicted):
-        start[-model.family.n_columns :] = 0.0  # coefficients have no side
+        start[-model.family.n_columns :] = (
+            0.0  # coefficients may have either sign, where −½ is small for a scale
+        )
     f.remember(start)
     # points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone
     found = integrate(f.log_weight, start, rng, 512, f.laplace, rows.R.shape[1])

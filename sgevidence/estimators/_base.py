@@ -307,7 +307,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         for doubt in self._sampler().doubts(self._stream.state, self._model, records):
             warn_caller(str(doubt))
 
-    def _answer(self) -> None:
+    def _warn_belatedly(self) -> None:
         rows, self._unjudged = self._unjudged, None
         if rows is not None:
             assert self._stream is not None

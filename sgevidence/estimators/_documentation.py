@@ -41,8 +41,8 @@ evidence_path_ : dict of str to ndarray
     given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
     n_likelihoods, n_gradients, n_particles, n_moves, acceptance, n_proposals, n_replaced, n_returned,
     hysteresis, disagreement, n_renewals, missed_mode, sample_noise, noise_to_injection,
-    anchor_distance, total_weight (of the rows).  At most 4096 entries: then every second is dropped;
-    fewer of more than twenty columns while single rows come and nobody asks.
+    anchor_distance, total_weight (of the rows).  At most 4096 entries: then each two become one.
+    A stream of single rows with more than twenty columns keeps fewer until the path is read.
 diagnostics_ : dict of str to float
     How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_refused
     (proposals that left the finite numbers), noise_to_injection (gradient noise of SGHMC, SGNHT),
@@ -55,8 +55,8 @@ diagnostics_ : dict of str to float
 warnings_ : list of str
     Reasons not to trust the answer as it is: the texts of each ``EvidenceWarning`` about the rows seen.
 particles_ : ndarray of shape (M, d)
-    Draws from the posterior, in the model's unconstrained parameters and, with ``standardize=True``, in units
-    of the data (``posterior_samples()`` has named parameters).
+    Draws from the posterior, in the model's unconstrained parameters and, with ``standardize=True``, in the
+    units of ``units_`` (``posterior_samples()`` has named parameters in units of the data).
 particle_weights_ : ndarray of shape (M,)
     Their weights, summing to one.
 n_samples_seen_ : int

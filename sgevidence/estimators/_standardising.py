@@ -222,7 +222,7 @@ class Standardising(BaseEstimator):
         if self._held is not None:
             raise self._still_held("a prediction")
         check_is_fitted(self)
-        self._answer()
+        self._warn_belatedly()
 
     def _still_held(self, name: str) -> NotFittedError:
         """The error of rows that are too few."""
@@ -238,9 +238,9 @@ class Standardising(BaseEstimator):
             raise self._still_held(name)
         if self._is_first_call():
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
-        self._answer()
+        self._warn_belatedly()
 
-    def _answer(self) -> None:
+    def _warn_belatedly(self) -> None:
         """Raise the warnings that wait for somebody to ask."""
 
 

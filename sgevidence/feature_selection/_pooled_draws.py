@@ -23,7 +23,7 @@ N_POOLED_DRAWS = 2000
 class PooledDraws(NamedTuple):
     """A sampler whose draws are known before it sees a row."""
 
-    theta: np.ndarray  #: (M, q)
+    theta: np.ndarray  #: (M, K q)
 
     def run(self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress) -> EvidenceResult:
         """The draws."""

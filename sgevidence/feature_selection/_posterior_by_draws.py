@@ -34,8 +34,8 @@ MIN_DRAWN = 8
 SHARE_OF_TOLERANCE = 0.1
 
 
-class Weights(NamedTuple):
-    """Subsets by those drawn so far."""
+class SubsetWeights(NamedTuple):
+    """Evidences and probabilities of all subsets, by those drawn so far."""
 
     log_evidence: np.ndarray  #: nats, (S,)
     std: np.ndarray  #: (S,)
@@ -108,7 +108,7 @@ def _weighed(subsets: LaplaceSubsets, rng: np.random.Generator, progress: Progre
 
 def _weights(
     guide: np.ndarray, log_prior: np.ndarray, drawn: dict[int, EvidenceResult], states: list[int]
-) -> Weights:
+) -> SubsetWeights:
     """Evidences by draws, and of other subsets Laplace's with the difference of these from it."""
     log_evidence, std = guide.copy(), np.zeros(len(guide))
     known = [i for i in drawn if np.isfinite(guide[i])]
@@ -126,7 +126,7 @@ def _weights(
     joint = log_evidence + log_prior
     log_sum = float(logsumexp(joint)) if np.isfinite(joint).any() else -np.inf
     probability = np.exp(joint - log_sum) if np.isfinite(log_sum) else np.full(len(joint), 1 / len(joint))
-    return Weights(log_evidence, std, probability, log_sum)
+    return SubsetWeights(log_evidence, std, probability, log_sum)
 
 
 def _arranged(
@@ -136,7 +136,7 @@ def _arranged(
     guide: np.ndarray,
     log_prior: np.ndarray,
     drawn: dict[int, EvidenceResult],
-    weights: Weights,
+    weights: SubsetWeights,
     searched: Searched | None,
 ) -> Posterior:
     """The best subsets first, inclusion probabilities with their errors, and doubts."""

@@ -57,8 +57,8 @@ BURN_SHARE = 0.34
 MAX_STEPS, MAX_ROUGH_STEPS, MAX_BRIDGED_NATS = 1.5e8, 4e8, 0.3
 #: Rounds: twice the draws of q where importance sampling answers, four times the sweeps where it does not.
 MAX_ROUNDS = 4
-#: Effective draws of q in the first round, and as many for each as many draws, from which importance sampling
-#: answers: more draws of a q that is too thin are as wrong.  The share of the sum that one draw may have.
+#: Effective draws of q from which importance sampling answers in the first round, and in proportion to the
+#: draws later: more draws of a q that is too thin are as wrong.  Share of the sum that one draw may have.
 LEAST_EFFECTIVE, MAX_DRAW_SHARE = 100.0, 0.05
 #: Error bar at least, nats, for sequences of states that neither search nor chains have met.
 LEAST_ERROR_NATS = 0.02
@@ -107,15 +107,15 @@ def hidden_state_evidence(
     if is_sum and model.n_states ** len(rows) <= MOST_SEQUENCES:
         return _summed(problem, rng, n_draws)
     chains, found = Chains.found(problem, rng), list[Combined]()
-    n_sweeps, size = chains.effort.n_chain_sweeps, 1
+    n_sweeps, growth = chains.effort.n_chain_sweeps, 1
     for i in range(MAX_ROUNDS):
         chains.sweep(n_sweeps, rng)
-        halves = [_half(chains, h, i, size, rng) for h in (0, 1)]
+        halves = [_half(chains, h, i, growth, rng) for h in (0, 1)]
         found.append(answer := Combined.of(halves, found))
         if answer.is_importance:
-            size *= 2
+            growth *= 2
         else:
-            n_sweeps = 3 * len(chains.c)
+            n_sweeps = 3 * len(chains.c)  # beside those that were made: four times as many
         is_settled = answer.is_importance or i > 0
         most = MAX_STEPS if answer.error <= MAX_BRIDGED_NATS else MAX_ROUGH_STEPS
         if is_settled and (answer.error <= tolerance or chains.n_likelihoods * model.n_states**2 > most):
@@ -186,18 +186,18 @@ class Half(NamedTuple):
     c: np.ndarray
 
 
-def _half(chains: Chains, half: int, i: int, size: int, rng: np.random.Generator) -> Half:
-    """The estimate of round i by kernels of one half, n_q ``size`` draws of them, and points of the other."""
+def _half(chains: Chains, half: int, i: int, growth: int, rng: np.random.Generator) -> Half:
+    """Round i: draws of kernels of one half, ``growth`` times as many as first, and points of the other."""
     problem, effort = chains.problem, chains.effort
     T, owner = chains.kernels(half, effort.n_kept + 2 * i)
     c_p, chain = chains.points(1 - half, 8 + 4 * i)
-    n_q = effort.n_q * size
+    n_q = effort.n_q * growth
     draws = problem.model.draw(T[:, systematic(np.full(T.shape[1], 1 / T.shape[1]), rng, n_q)], rng)
     c = np.concatenate([draws, c_p], axis=1)
     log_w, terms = weighed(problem, c, T)
     chains.n_likelihoods += len(problem.F) * c.shape[1]
     by_q = importance(log_w[:n_q])
-    is_carried = by_q.n_effective >= LEAST_EFFECTIVE * size and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
+    is_carried = by_q.n_effective >= LEAST_EFFECTIVE * growth and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
     if is_carried or problem.model.n_moving:
         return Half(by_q, bool(is_carried), draws)
     by_owner = np.stack([log_sum_exp(terms[:, owner == k], axis=1) for k in range(owner.max() + 1)], axis=1)

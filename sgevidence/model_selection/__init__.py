@@ -2,7 +2,6 @@
 
 from ..tables import Table
 from ._candidates import (
-    ONE_MAX_ORDER,
     Candidate,
     candidate,
     candidates,
@@ -23,7 +22,6 @@ from ._search import FullData, checked_scorer, evidence_scorer, evidence_scorers
 from ._term_probabilities import term_probabilities
 
 __all__ = [
-    "ONE_MAX_ORDER",
     "compare",
     "comparison_table",
     "evidence_columns",

@@ -19,7 +19,7 @@ from ._noise_prior import HalfT, InverseGamma
 from ._qr_sums import MAX_ROUNDING_NATS, QRSums
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
-#: Rows, by total weight, from which the posterior of σ has next to nothing below a bound, e⁻¹⁰.
+#: Rows, by total weight, from which the posterior of σ has at most e⁻¹⁰ of its mass below half the residuals.
 MIN_WAITING_ROWS = 30
 
 

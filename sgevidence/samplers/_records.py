@@ -164,7 +164,7 @@ COUNTS = (
 
 #: Most entries of an evidence path: when it is full each two become one.
 MAX_EVIDENCE_PATH = 4096
-#: Numbers of their sums that records keep between two asks: 16 MB, of all entries with twenty columns.
+#: Numbers of sums that records keep until they are read: 16 MB, which is all entries with twenty columns.
 MAX_WAITING_NUMBERS = 2_000_000
 
 

@@ -75,9 +75,7 @@ def crossing_of(
 ) -> Crossing:
     """The ways across a chunk that a model has, to an error of the log evidence in nats."""
     way = None if asked is None else from_all_rows(model, asked, anneal.n_particles, tolerance)
-    if not model.anchors_early and isinstance(anneal.move, HMC):
-        return Crossing(anneal, search, way, anchors_early=False)
-    return Crossing(anneal, search, way)
+    return Crossing(anneal, search, way, model.anchors_early or not isinstance(anneal.move, HMC))
 
 
 def from_all_rows(
@@ -134,7 +132,7 @@ class SGAIS(Parts, OnlineSampler):
     Parameters
     ----------
     n_particles : int, default=100
-        Sets the number of particles: after many rows there are four times as many.
+        A quarter of the number of particles after many rows, and the least number of any cloud.
         The standard error of the log evidence falls as 1/√M.
     max_particles : int or None, default=None
         Number of particles for the first rows, from which most of the error comes.  None: 2000 for

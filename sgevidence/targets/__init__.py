@@ -2,6 +2,7 @@
 
 from ._lockstep import Climbed, climb_together, likelier, outstanding, peaks
 from ._newton import (
+    MODE_ROWS,
     STRAY_SQUARED,
     Differentiable,
     anchored_at_mode,
@@ -24,6 +25,7 @@ __all__ = [
     "STRAY_SQUARED",
     "Differentiable",
     "folded_mode",
+    "MODE_ROWS",
     "anchored_at_mode",
     "gaussian",
     "concave_mode",

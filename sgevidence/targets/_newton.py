@@ -207,20 +207,22 @@ def gaussian(model: Model, anchor: Anchor) -> tuple[np.ndarray, np.ndarray]:
     return anchor.a + np.linalg.solve(P, anchor.G + g), P
 
 
-def anchored_at_mode(
-    path: Path, start: np.ndarray, rng: np.random.Generator, mode_rows: int = 20_000
-) -> tuple[Anchor, Anchor]:
+#: Rows of the history, and of the chunk at most, by which a mode is sought.
+MODE_ROWS = 20_000
+
+
+def anchored_at_mode(path: Path, start: np.ndarray, rng: np.random.Generator) -> tuple[Anchor, Anchor]:
     """Anchored sums of the chunk, and of history and chunk, near the mode of the posterior that they make.
 
-    The mode is sought on a sample of the history, of ``mode_rows``: one Newton step then uses the sums over
+    The mode is sought on a sample of the history, of ``MODE_ROWS``: one Newton step then uses the sums over
     all rows.  A chunk too large to be used whole would tell less of the mode by a sample than ``start``, the
     mode before it: from there the sums are one Newton step away.
     The sums are exact for the chunk, and for the history while its rows are at hand.
     """
     model, memory, chunk, _ = path
     a = start
-    if len(chunk) <= mode_rows:
-        past = of_history(model, memory, mode_rows, rng)
+    if len(chunk) <= MODE_ROWS:
+        past = of_history(model, memory, MODE_ROWS, rng)
         a, _ = find_mode(Target(model, Likelihood(chunk).plus(past)), start)
     new = Anchor.of(model, a, chunk)
     if not memory.n_rows:

@@ -4,8 +4,8 @@ Symbols: ``estimates`` = the whole sum, from each block at each particle, (B, M)
 share of the sampled weight; ``n`` = total weight that the sample stands for.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,17 +32,16 @@ class SampleEstimate(NamedTuple):
         return self.common_var + (self.spread_var / 2) ** 2
 
     @classmethod
-    def from_blocks(cls, estimates: Any, weights: Any, n: float) -> "SampleEstimate":
-        estimates, weights = np.asarray(estimates), np.asarray(weights)
+    def from_blocks(cls, blocks: list[tuple[np.ndarray, float]], n: float) -> "SampleEstimate":
+        """The estimate of a sum over rows of weight n: each block gives its own, (M,), and its weight."""
+        estimates, weights = (np.array(one) for one in zip(*blocks))
         share = weights / weights.sum()
         value = share @ estimates
         finite = np.isfinite(value)
         error = share[:, None] * (estimates[:, finite] - value[finite])
         common = error.mean(axis=1, keepdims=True)
         spread = np.sum((error - common) ** 2) / max(finite.sum(), 1)
-        rest = max(
-            1.0 - weights.sum() / n, 0.0
-        )  # without replacement: nothing is unknown when all is sampled
+        rest = max(1.0 - weights.sum() / n, 0.0)  # drawn without replacement: nothing is unknown of all rows
         return cls(value, rest * float(np.sum(common**2)), rest * float(spread))
 
 
@@ -61,15 +60,21 @@ def standing_for(n: float, rows: Rows, order: np.ndarray) -> Iterator[tuple[Rows
         yield block.scaled(n / block.total_weight), block.total_weight
 
 
+def remainders(
+    model: Model, theta: np.ndarray, a: np.ndarray, rows: Rows, n: float, order: np.ndarray
+) -> list[tuple[np.ndarray, float]]:
+    """The remainder of rows that stand for n, from each block of those in ``order``, and its weight."""
+    return [
+        (remainder(model, theta, Anchor.of(model, a, block), block), weight)
+        for block, weight in standing_for(n, rows, order)
+    ]
+
+
 def by_blocks(
     model: Model, theta: np.ndarray, a: np.ndarray, rows: Rows, n: float, order: np.ndarray
 ) -> SampleEstimate:
-    """The remainder of rows that stand for n, from blocks of those in ``order``."""
-    estimates, weights = [], []
-    for block, weight in standing_for(n, rows, order):
-        estimates.append(remainder(model, theta, Anchor.of(model, a, block), block))
-        weights.append(weight)
-    return SampleEstimate.from_blocks(estimates, weights, n)
+    """The remainder of rows that stand for n."""
+    return SampleEstimate.from_blocks(remainders(model, theta, a, rows, n, order), n)
 
 
 def surrogate_spread(path: Path, theta: np.ndarray, rng: np.random.Generator) -> float:
@@ -95,47 +100,42 @@ def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Gene
 
 def estimate(
     model: Model,
-    of: Callable,
+    theta: np.ndarray,
     memory: Memory,
     rng: np.random.Generator,
     *,
-    first_rows: int,
     whole_rows: int,
     noise: float,
 ) -> SampleEstimate:
-    """``of`` log L_hist from the anchor, its remainder from as many rows as the noise asks for.
+    """log L_hist from the anchor, its remainder from as many rows as the noise asks for.
 
-    ``of`` is linear, and takes a function of θ to values of shape (M,).  Rows of high leverage stand for
-    themselves, and have no part in the noise: blocks would know nothing of a few that are all that is known
-    of a parameter.  The sample grows fourfold from ``first_rows`` until what it adds to log Ẑ, from 16
-    disjoint blocks, is below ``noise`` nats; all rows at hand are the limit.  A complete history is used
-    whole up to ``whole_rows``, or if half of it would not do.
+    Rows of high leverage stand for themselves, and have no part in the noise: blocks would know nothing of a
+    few that are all that is known of a parameter.  The sample grows fourfold from ``JUDGED_ROWS`` until what
+    it adds to log Ẑ, from 16 disjoint blocks, is below ``noise`` nats; all rows at hand are the limit.  A
+    complete history is used whole up to ``whole_rows``, or if half of it would not do.
     """
     history, high_leverage, anchor = memory.reservoir, memory.high_leverage, memory.sums
-    rows, size, done, weights, estimates = history.rows, first_rows, 0, [], []
+    rows, size, done, blocks = history.rows, JUDGED_ROWS, 0, list[tuple[np.ndarray, float]]()
 
-    def whole(t: np.ndarray) -> np.ndarray:
-        total = model.sum_log_likelihood(t, rows)
-        return total if high_leverage is None else total + model.sum_log_likelihood(t, high_leverage)
+    def whole() -> SampleEstimate:
+        total = model.sum_log_likelihood(theta, rows)
+        kept = 0.0 if high_leverage is None else model.sum_log_likelihood(theta, high_leverage)
+        return SampleEstimate(total + kept, 0.0, 0.0)
 
     if history.complete and len(rows) <= whole_rows:
-        return SampleEstimate(of(whole), 0.0, 0.0)
-    known = of(anchor)
+        return whole()
+    known = anchor(theta)
     if high_leverage is not None:
-        known = known + of(
-            lambda t: remainder(model, t, Anchor.of(model, anchor.a, high_leverage), high_leverage)
-        )
+        own = Anchor.of(model, anchor.a, high_leverage)
+        known = known + remainder(model, theta, own, high_leverage)
     order = np.arange(len(rows), dtype=np.int32 if len(rows) < 2**31 else np.int64)  # rows may be many
     rng.shuffle(order)
     while True:
         size = min(len(rows), size)
-        for block, weight in standing_for(history.n, rows, order[done:size]):
-            own = Anchor.of(model, anchor.a, block)
-            estimates.append(of(lambda t: remainder(model, t, own, block)))  # noqa: B023
-            weights.append(weight)
-        result = SampleEstimate.from_blocks(estimates, weights, history.n)
+        blocks += remainders(model, theta, anchor.a, rows, history.n, order[done:size])
+        result = SampleEstimate.from_blocks(blocks, history.n)
         if size == len(rows) or result.variance < noise**2:
             return result._replace(value=known + result.value)
         if history.complete and 2 * size * max(result.variance, 4 * noise**2) > noise**2 * len(rows):
-            return SampleEstimate(of(whole), 0.0, 0.0)
+            return whole()
         done, size = size, 4 * size

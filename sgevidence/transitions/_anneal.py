@@ -38,7 +38,7 @@ class Reweight(NamedTuple):
     """Take rows in by their weights alone, while the effective sample size stays above target."""
 
     target_ess: float  #: of all particles: those that rows have ruled out count as lost
-    leaves_large: bool = True  #: a chunk of more than half the history, unseen, to densities at its modes
+    leaves_large: bool = True  #: whether densities at modes come next, which do better by a large chunk
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         n, seen = path.memory.n, 0 if state.pending is None else len(state.pending)

@@ -175,7 +175,9 @@ class Crossing(NamedTuple):
         """Transitions that may carry the cloud across the chunk, in the order in which they are tried."""
         anneal, search, asked = self.anneal, self.mode_search, self.from_all_rows
         survey = PriorSurvey(anneal)
-        has_density = asked is not None and self.anchors_early
+        from_modes = None
+        if asked is not None and self.anchors_early:
+            from_modes = FromModes(anneal.n_particles, asked.tolerance)
         first = asked is not None and asked.comes_first(state, path)
         modes = None
         if search is not None and modes_are_due(search, path):
@@ -183,8 +185,8 @@ class Crossing(NamedTuple):
         ways = [
             survey if search is not None and survey.applies(state, path) else None,
             asked if first else None,
-            None if anneal.resampling is None else Reweight(anneal.target_ess, has_density),
-            FromModes(anneal.n_particles, asked.tolerance) if asked and has_density else None,
+            None if anneal.resampling is None else Reweight(anneal.target_ess, from_modes is not None),
+            from_modes,
             None if first else asked,
             modes,
             anneal,

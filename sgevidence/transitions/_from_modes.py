@@ -23,6 +23,7 @@ from ..answers import ROUNDS, Adapted, TDensity, TMixture, adapted_draws, laplac
 from ..history import Anchor, Memory
 from ..particles import Weights, log_sum_exp
 from ..targets import (
+    MODE_ROWS,
     STRAY_SQUARED,
     Likelihood,
     Path,
@@ -38,17 +39,15 @@ from ._answer_cloud import without_history
 from ._base import State, Step, Streams
 from ._from_proposal import Proposed
 
-#: Rows of history or chunk that are looked at first, and up to which all of them are; nats that a sample of
-#: them may add to log Z.
-FIRST_WEIGHED_ROWS, MAX_WHOLE_ROWS, MAX_WEIGHED_NOISE = 512, 2500, 0.01
+#: Rows of history or chunk up to which all of them are weighed; nats that a sample of more may add to log Z.
+MAX_WHOLE_ROWS, MAX_WEIGHED_NOISE = 2500, 0.01
 #: Rounds of draws, as ROUNDS of adapted draws: an error of 0.02 nats is less than weights alone add until the
 #: next look, and each further round costs as much as the first.
 FOLLOWED_ROUNDS = ((256, 20, 0, 0.02, 0.3, 0.008), *ROUNDS[2:])
 #: Particles that are held against q: a mode of a hundredth is missed once in 13 times.
 N_PROBES = 256
-#: Nats by which a particle is likelier than q knows, from which it is climbed from; modes at most, and rows
-#: of the history by which they are sought.
-OUTSTANDING_NATS, MAX_FOLLOWED_MODES, FOLLOWED_ROWS = 4.0, 4, 20_000
+#: Nats by which a particle is likelier than q knows, from which a climb starts there; and modes at most.
+OUTSTANDING_NATS, MAX_FOLLOWED_MODES = 4.0, 4
 
 #: Mode (d,) and precision (d, d).
 Peak = tuple[np.ndarray, np.ndarray]
@@ -132,15 +131,8 @@ class Weighing:
         return np.where(possible, value, -np.inf)
 
     def _estimated(self, theta: np.ndarray, part: Memory) -> SampleEstimate:
-        return estimate(
-            self.path.model,
-            lambda log_L: log_L(theta),
-            part,
-            self.rng,
-            first_rows=FIRST_WEIGHED_ROWS,
-            whole_rows=MAX_WHOLE_ROWS,
-            noise=MAX_WEIGHED_NOISE,
-        )
+        noise, model = MAX_WEIGHED_NOISE, self.path.model
+        return estimate(model, theta, part, self.rng, whole_rows=MAX_WHOLE_ROWS, noise=noise)
 
 
 def anchored(path: Path, rng: np.random.Generator) -> tuple[Anchor, Anchor]:
@@ -164,7 +156,7 @@ def followed(
 ) -> list[Peak]:
     """The modes, and others to which probes (R, d) lead that are likelier, log f (R,), than these explain."""
     path = log_joint.path
-    past = of_history(path.model, path.memory, FOLLOWED_ROWS, rng)
+    past = of_history(path.model, path.memory, MODE_ROWS, rng)
     target = Target(path.model, Likelihood(path.chunk).plus(past))
     while len(peaks) < MAX_FOLLOWED_MODES:
         mass = laplace(log_joint, peaks)

@@ -4,10 +4,10 @@ Where the model knows such a density (:func:`~sgevidence.answers.proposal`) and 
 need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
 stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
 look at all rows again is asked for whole calls, and when the rows have doubled since it was asked; where the
-posterior has one mode, which is found in some steps, when they have grown by a fiftieth and particles that
-were carried along know less, also after it has declined if rows are few.  One that
-finds what no particle knows is asked before particles are weighed once the rows have grown a little, and
-whenever weights and maps do not carry the particles across.  An answer that is blunt, or in doubt, is offered
+posterior has one mode, which is found in some steps, when they have grown by a fiftieth and particles know
+less, also after it has declined if rows are few.  One that finds what no particle knows is asked before
+particles are weighed once the rows have grown a little, and whenever neither weights nor densities at known
+modes cross the chunk.  An answer that is blunt, or in doubt, is offered
 where particles of the rows before are at hand: it is taken if these find clearly less, or know much less.
 
 Symbols: ``M`` = particles.
@@ -29,13 +29,13 @@ from ..targets import Path
 from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, Offer, State, Step, Streams
 
-#: Standard error of the log evidence, nats, from which particles that are carried along may know more.
-CARRIED_STD_NATS = 0.3
+#: Standard error of the log evidence, nats, from which particles of the rows before may know more.
+BLUNT_STD_NATS = 0.3
 #: Parameters from which they do not: annealing hundreds of them takes minutes and ends nats lower.
 UNANNEALED_PARAMETERS = 80
 #: Rows up to which the density of a model of one mode is asked by the next call after it has declined.  A row
-#: in a new direction makes the posterior narrower by orders of magnitude, and a map that carried particles to
-#: it was 0.15 to 0.25 nats too high at a claimed 0.05; to ask takes some hundredths of a second.
+#: in a new direction makes the posterior narrower by orders of magnitude, and particles that a map took there
+#: were 0.15 to 0.25 nats too high at a claimed 0.05; to ask takes some hundredths of a second.
 FEW_ROWS = 50
 #: Growth of the rows from which those of a posterior with one mode are looked at again, where particles know
 #: less than the tolerance: all looks at 10⁵ rows cost fifty times the last one.
@@ -95,14 +95,14 @@ class FromProposal(NamedTuple):
     """Take evidence and particles from the model's proposal.
 
     ``first_after`` is the growth of the rows since it was asked, from which it is asked before particles are
-    weighed; if finite, it is asked whenever these are not carried across, too, unless it was blunt.
+    weighed; if finite, it is asked whenever these do not cross the chunk, too, unless it was blunt.
     """
 
     first_rows: int  #: rows from which it is asked
     n_particles: Callable[[float], int]  #: M after rows of this total weight
     answers: Answers | None  #: the function that answers for the model; None where there is none
     first_after: float = np.inf
-    tolerance: float = TOLERANCE_NATS  #: standard error, nats, up to which particles are carried along
+    tolerance: float = TOLERANCE_NATS  #: standard error, nats, of particles up to which nothing else is asked
 
     @staticmethod
     def is_closed_form(model: Model) -> bool:
@@ -131,7 +131,7 @@ class FromProposal(NamedTuple):
     def knows_more(self, state: State, path: Path) -> bool:
         """Whether it should be asked of rows that particles have just crossed and know little of."""
         most = (
-            CARRIED_STD_NATS
+            BLUNT_STD_NATS
             if self.first_after < np.inf
             else self.tolerance
             if path.model.has_one_mode
@@ -178,7 +178,7 @@ class FromProposal(NamedTuple):
 
 def is_blunt(found: Answer) -> bool:
     """Whether the evidence of a mixture is in doubt, or so uncertain that particles may know more."""
-    return found.components is not None and (found.log_evidence_std >= CARRIED_STD_NATS or bool(found.doubts))
+    return found.components is not None and (found.log_evidence_std >= BLUNT_STD_NATS or bool(found.doubts))
 
 
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:

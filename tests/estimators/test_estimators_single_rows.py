@@ -150,7 +150,7 @@ def test_who_asks_is_warned(rng, read):
 
 
 def test_who_asks_would_not_be_warned(rng, monkeypatch):
-    monkeypatch.setattr(BayesianLinearRegression, "_answer", lambda self: None)
+    monkeypatch.setattr(BayesianLinearRegression, "_warn_belatedly", lambda self: None)
     with pytest.raises(pytest.fail.Exception):
         check_warned_when_asked(rng, READERS["log_evidence_"])
 

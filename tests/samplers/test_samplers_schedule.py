@@ -61,16 +61,13 @@ def test_a_size_that_is_given_is_kept(rng):
 
 
 def test_particles():
-    """Many while rows are few and cheap, as 1/n where weights are even, as 1/√n where they are not."""
+    """Many while rows are few and cheap, then as 1/√n."""
     linear = LinearModel(3)
-    assert particles(linear, 0.0, 100, None, True) == particles(linear, 250.0, 100, None, False) == 2000
-    assert particles(linear, 1000.0, 100, None, True) == 500
-    assert particles(linear, 1000.0, 100, None, False) == 1000
-    assert particles(linear, 1e6, 100, None, True) == 100
-    assert particles(linear, 1e6, 100, None, False) == 400  # annealing wants four times as many
-    assert particles(linear, 0.0, 25, None, True) == 500 and particles(linear, 0.0, 300, None, True) == 2000
-    assert particles(linear, 0.0, 100, 150, True) == 150 and particles(linear, 1e9, 100, 50, True) == 100
-    assert particles(MixtureModel(3, 2), 0.0, 100, None, True) == particles_of_mixture(3, 15)
+    assert particles(linear, 0.0, 100, None) == particles(linear, 250.0, 100, None) == 2000
+    assert particles(linear, 1000.0, 100, None) == 1000 and particles(linear, 1e6, 100, None) == 400
+    assert particles(linear, 0.0, 25, None) == 500 and particles(linear, 0.0, 300, None) == 2000
+    assert particles(linear, 0.0, 100, 150) == 150 and particles(linear, 1e9, 100, 50) == 100
+    assert particles(MixtureModel(3, 2), 0.0, 100, None) == particles_of_mixture(3, 15)
     found = [particles_of_mixture(K, d) for K, d in ((1, 5), (2, 10), (2, 200), (3, 15), (5, 25), (9, 90))]
     assert found == [1000, 1000, 400, 1500, 2000, 3000]
 
@@ -103,9 +100,9 @@ def test_edges_of_the_published_chunks():
 )
 def test_mixtures_of_several_components_ask_strata_before_particles_are_weighed(model, asks_strata):
     anneal = Anneal(HMC(), 0.5, None, lambda n: 10)
-    found = crossing_of(model, anneal, None, None, Proposal(first_rows=3)).from_all_rows
+    found = crossing_of(model, anneal, None, Proposal(first_rows=3)).from_all_rows
     assert found.first_rows == 3
-    assert crossing_of(model, anneal, None, None, None).from_all_rows is None
+    assert crossing_of(model, anneal, None, None).from_all_rows is None
     assert (found.answers is mixture_answer) == (found.first_after < np.inf) == asks_strata
 
 

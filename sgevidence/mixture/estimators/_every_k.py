@@ -22,7 +22,7 @@ from ._mixture import MixtureEstimator
 def one_walk(models: Sequence[Any]) -> Iterator[None]:
     """Mixtures among these models, and clones of them, share their walks in the fits meanwhile."""
     mixtures = [model for model in models if isinstance(model, MixtureEstimator)]
-    if mixtures:  # with the last of the streams of random numbers: the first ones are those of the fit
+    if mixtures:  # the first three streams of random numbers are those of a fit
         walk = SharedWalk(generator(deepcopy(mixtures[-1].random_state)).spawn(4)[-1])  # type: ignore[attr-defined]
     for model in mixtures:
         model._walk = walk

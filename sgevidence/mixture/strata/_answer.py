@@ -80,13 +80,13 @@ class SharedWalk:
         rng = rng if self.rng is None else deepcopy(self.rng)
         seed = str(rng.bit_generator.seed_seq)  # type: ignore[attr-defined]
         key = family, a, seed, X.shape, sha256(X.tobytes()).digest(), sha256(weight.tobytes()).digest()
-        begun = self.known.pop(key, None)
-        if begun is None or begun.n_components < model.n_components:
-            begun = strata_up_to(family, X, model.n_components, a, rng, weight, begun)
-        self.known[key] = begun
-        while len(self.known) > self.MAX_WALKS:
+        found = self.known.pop(key, None)  # put back as the last one: the first has not been used for longest
+        if found is None or found.n_components < model.n_components:
+            found = strata_up_to(family, X, model.n_components, a, rng, weight, found)
+        self.known[key] = found
+        if len(self.known) > self.MAX_WALKS:
             del self.known[next(iter(self.known))]
-        return begun
+        return found
 
 
 class MixtureEvidence(Sampler):

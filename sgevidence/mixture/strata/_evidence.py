@@ -126,6 +126,7 @@ class Strata(NamedTuple):
     def posterior(self, m: int, n_draws: int, rng: np.random.Generator) -> MixturePosterior:
         """Evidences of 1 … m components, m ≤ K, and draws at m.  Those of several m share their errors."""
         used = self.visited[:m]
+        # a walk for more components may have gone on where one for m has ended, whose digits these are
         used = used[: next((s for s in range(len(used)) if _have_ended(used[:s], m)), m)]
         log_Z, covariance, in_use = combined(self.problem, used, m)
         share = in_use[-1]
@@ -213,20 +214,20 @@ def strata_up_to(
     weight_concentration: float,
     rng: np.random.Generator,
     weight: np.ndarray | None = None,
-    begun: Strata | None = None,
+    earlier: Strata | None = None,
 ) -> Strata:
     """The walk over strata that :func:`mixture_evidence` takes, from which every K up to the largest follows.
 
-    Parameters and errors are those of :func:`mixture_evidence`.  A walk that has ``begun`` for the same rows
-    with another number of components is taken up where it stopped: no stratum knows how many follow, so that
+    Parameters and errors are those of :func:`mixture_evidence`.  An ``earlier`` walk over the same rows with
+    another number of components is taken up where it stopped: no stratum knows how many follow, so that
     digits are those of a walk of its own.
     """
     problem, rngs = _problem(family, X, weight, n_components, weight_concentration), rng.spawn(2)
     visited: list[Stratum] = []
-    if begun is not None and len(begun.problem.F) == len(problem.F):
-        problem, visited, rngs = begun.problem, begun.visited, begun.rngs
-    visited, rngs = _walked(problem, n_components, visited, deepcopy(rngs))
-    found = Strata(problem, visited, n_components, rngs)
+    if earlier is not None and len(earlier.problem.F) == len(problem.F):
+        problem, visited, rngs = earlier.problem, earlier.visited, earlier.rngs
+    rngs = deepcopy(rngs)  # those of the earlier walk stay as they are
+    found = Strata(problem, _walked(problem, n_components, visited, rngs), n_components, rngs)
     if np.all(problem.F[:, -1] == 1.0):
         return found
     shares = combined(problem, found.visited, n_components)[2]
@@ -290,17 +291,17 @@ def _problem(
 
 def _walked(
     problem: Problem, K: int, visited: list[Stratum], rngs: list[np.random.Generator]
-) -> tuple[list[Stratum], list[np.random.Generator]]:
-    """Strata of 1, 2, … components in use, the first of which were ``visited``, and random numbers then."""
+) -> list[Stratum]:
+    """Strata of 1, 2, … components in use, the first of which were ``visited``."""
     if len(problem.F) <= MOST_ROWS_SUMMED:
-        return exact_strata(problem, K, deepcopy(rngs[0])), rngs
+        return exact_strata(problem, K, deepcopy(rngs[0]))  # all anew for another K, to the same digits
     strata = list(visited) or [single(problem, rngs)]
     while len(strata) < min(K, len(problem.F)) and not _have_ended(strata, K):
         # the largest share that it may have in a mixture of any number of components
         ways = log_ways(MOST_COMPONENTS, len(strata) + 1)
         log_rest = np.logaddexp.reduce(ways[:-1] + [one.log_B for one in strata]) - ways[-1]
         strata.append(stratum(problem, strata[-1], rngs, float(log_rest)))
-    return strata, rngs
+    return strata
 
 
 def _have_ended(strata: Sequence[Stratum], K: int) -> bool:

@@ -19,9 +19,8 @@ parameters, estimated by stepping stones (Xie et al. 2011), with bridges (Meng a
 Chains rise from one density to the next, so that the errors of all steps of one chain go together: the error
 bar is that of the sum of what each chain adds to the answer, by the delta method.
 
-Symbols: ``z_fixed`` = z*, rows in the order in which the last is released first, (n,); ``m`` = rows that are
-fixed; ``c`` = coefficients (k, M, q), M = draws · chains; ``log_w`` = log π_l − log π_m at them, (draws,
-chains).
+Symbols: ``labels`` = z*, rows in the order in which the last is released first, (n,); ``m`` = rows that are
+fixed, ``l`` = after the next step; ``c`` = coefficients (k, M, q), M = draws · chains; ``size`` = chains.
 
 References
 ----------
@@ -33,9 +32,9 @@ from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit
 
+from ...answers import bridge
 from ...particles import log_sum_exp
 from ._allocation_draws import log_permanent, sample_allocations, statistics
 from ._occupied import log_likelihood_in_use
@@ -49,13 +48,13 @@ N_POINTS_OF_CHOICE = 64
 
 
 class Released(NamedTuple):
-    """log B of a basin and its standard error, nats; its chains, points (k, M, q) of them, and sweeps."""
+    """The content of a basin by one allocation of it."""
 
-    log_B: float
+    log_B: float  #: nats
     std: float
-    z: np.ndarray
-    points: np.ndarray
-    n_sweeps: float
+    z: np.ndarray  #: where its chains are, (size, n)
+    points: np.ndarray  #: of the posterior, (k, M, q)
+    n_sweeps: float  #: of all rows
 
 
 def released(problem: Problem, k: int, z: np.ndarray, n_draws: int, rng: np.random.Generator) -> Released:
@@ -145,12 +144,6 @@ def bridged_chains(
     1 − f, over the mean of all, less one.
     """
     low, high = log_low.reshape(-1, size), log_high.reshape(-1, size)
-    log_odds, both = np.log(high.size / low.size), np.r_[log_low, log_high]
-    finite = both[np.isfinite(both)]  # a point may leave a component without rows
-
-    def surplus(log_ratio: float) -> float:
-        return float(expit(both + log_odds - log_ratio).sum() - high.size)
-
-    ratio = brentq(surplus, finite.min() - 20.0, finite.max() + 20.0, xtol=1e-9)
+    ratio, log_odds = bridge(log_low, high).log_Z, np.log(high.size / low.size)
     f, g = expit(low + log_odds - ratio).mean(axis=0), expit(ratio - log_odds - high).mean(axis=0)
     return ratio, f / f.mean() - 1.0, g / g.mean() - 1.0
