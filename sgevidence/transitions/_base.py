@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..answers import ComponentEvidence, Doubt
+from ..answers import ComponentEvidence
 from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
 from ..models import Model
@@ -72,7 +72,7 @@ class Answered(NamedTuple):
 
     n: float = 0.0  #: rows, by total weight
     components: ComponentEvidence | None = None  #: of a mixture, by strata
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 class Offer(NamedTuple):

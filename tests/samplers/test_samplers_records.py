@@ -282,7 +282,7 @@ BAD = {
 @pytest.mark.parametrize("message, what", BAD.items(), ids=[next(iter(what)) for what in BAD.values()])
 def test_doubts_by_records(message, what):
     (found,) = doubts_of_records([NO_DOUBT._replace(**what)], SGAIS())
-    assert message in str(found)
+    assert message in found
 
 
 def test_no_doubt_without_a_reason():
@@ -292,6 +292,6 @@ def test_no_doubt_without_a_reason():
 
 def test_advice_names_what_the_sampler_has():
     (found,) = doubts_of_records([NO_DOUBT._replace(log_evidence_std=2.0)], SequentialSGMCMC())
-    assert "raise the sampler's n_particles" in found.remedy and "max_particles" not in found.remedy
+    assert "raise the sampler's n_particles" in found and "max_particles" not in found
     (bare,) = doubts_of_records([NO_DOUBT._replace(log_evidence_std=2.0)])
-    assert str(bare) == "the log evidence is uncertain by 2.0 nats"
+    assert bare == "the log evidence is uncertain by 2.0 nats"
