@@ -61,16 +61,14 @@ def test_a_size_that_is_given_is_kept(rng):
 
 
 def test_particles():
-    """Many while rows are few and cheap, as 1/n where weights are even, as 1/√n where they are not."""
+    """Many while rows are few and cheap, then as 1/√n."""
     linear = LinearModel(3)
-    assert particles(linear, 0.0, 100, None, True) == particles(linear, 250.0, 100, None, False) == 2000
-    assert particles(linear, 1000.0, 100, None, True) == 500
-    assert particles(linear, 1000.0, 100, None, False) == 1000
-    assert particles(linear, 1e6, 100, None, True) == 100
-    assert particles(linear, 1e6, 100, None, False) == 400  # annealing wants four times as many
-    assert particles(linear, 0.0, 25, None, True) == 500 and particles(linear, 0.0, 300, None, True) == 2000
-    assert particles(linear, 0.0, 100, 150, True) == 150 and particles(linear, 1e9, 100, 50, True) == 100
-    assert particles(MixtureModel(3, 2), 0.0, 100, None, True) == particles_of_mixture(3, 15)
+    assert particles(linear, 0.0, 100, None) == particles(linear, 250.0, 100, None) == 2000
+    assert particles(linear, 1000.0, 100, None) == 1000
+    assert particles(linear, 1e6, 100, None) == 400  # annealing wants four times as many
+    assert particles(linear, 0.0, 25, None) == 500 and particles(linear, 0.0, 300, None) == 2000
+    assert particles(linear, 0.0, 100, 150) == 150 and particles(linear, 1e9, 100, 50) == 100
+    assert particles(MixtureModel(3, 2), 0.0, 100, None) == particles_of_mixture(3, 15)
     found = [particles_of_mixture(K, d) for K, d in ((1, 5), (2, 10), (2, 200), (3, 15), (5, 25), (9, 90))]
     assert found == [1000, 1000, 400, 1500, 2000, 3000]
 
