@@ -101,9 +101,9 @@ def test_edges_of_the_published_chunks():
 )
 def test_mixtures_of_several_components_ask_strata_before_particles_are_weighed(model, asks_strata):
     anneal = Anneal(HMC(), 0.5, None, lambda n: 10)
-    found = crossing_of(model, anneal, None, None, Proposal(first_rows=3)).from_all_rows
+    found = crossing_of(model, anneal, None, Proposal(first_rows=3)).from_all_rows
     assert found.first_rows == 3
-    assert crossing_of(model, anneal, None, None, None).from_all_rows is None
+    assert crossing_of(model, anneal, None, None).from_all_rows is None
     assert (found.answers is mixture_answer) == (found.first_after < np.inf) == asks_strata
 
 
