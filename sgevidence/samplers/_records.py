@@ -9,14 +9,14 @@ annealing and nested sampling 270 nats low at 0.2 to 0.6).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..models import Model
 from ..targets import TOO_NOISY
-from ..transitions import Answered, State
+from ..transitions import COUNTS, LATEST, Answered, Info, State
 
 
 class ChunkRecord(NamedTuple):
@@ -56,31 +56,25 @@ class ChunkRecord(NamedTuple):
     total_weight: float = np.nan  #: of the rows absorbed, this chunk included
 
     @classmethod
-    def of(cls, before: State, after: State, infos: Iterable[Any] = ()) -> "ChunkRecord":
-        """Record of one chunk, from the states around it and the words of the transitions that it took."""
-
-        def words(name: str) -> list[Any]:
-            known = [getattr(info, name) for info in infos if hasattr(info, name)]
-            return [value for value in known if not np.any(np.isnan(value))]
-
-        lambdas = np.array([lam for some in words("lambdas") for lam in some])
+    def of(cls, before: State, after: State, infos: Iterable[Info] = ()) -> "ChunkRecord":
+        """Record of one chunk, from the states around it and the transitions that it took."""
+        info = reduce(Info.plus, infos, Info())
         return cls(
             n_samples=after.n_rows,
             log_evidence=after.log_evidence,
             log_evidence_std=after.log_evidence_std,
             log_predictive=after.log_evidence - before.log_evidence,
-            n_annealing_steps=len(lambdas),
-            ess=min([float(before.cloud.M), *words("ess")]),
-            lambdas=lambdas,
+            n_annealing_steps=len(info.lambdas),
+            ess=min(float(before.cloud.M), info.ess),
+            lambdas=np.array(info.lambdas),
             n_particles=after.cloud.M,
             total_weight=after.n,
             sample_noise=after.adaptation.sample_noise,
             n_alike=after.adaptation.alike,
             declined=getattr(after, "declined", ""),
             anchor_distance=_anchor_distance(after),
-            missed_mode=max(words("missed_mode"), default=np.nan),
-            **{name: (words(name) or [np.nan])[-1] for name in LATEST},
-            **{name: sum(words(name)) for name in COUNTS},
+            missed_mode=info.missed_mode,
+            **{name: getattr(info, name) for name in (*LATEST, *COUNTS)},
         )
 
     def __str__(self) -> str:
@@ -113,7 +107,7 @@ class WaitingRecord:
 
     start: State
     end: State
-    infos: tuple[Any, ...]
+    infos: tuple[Info, ...]
 
     @cached_property
     def made(self) -> ChunkRecord:
@@ -144,23 +138,8 @@ def _anchor_distance(state: State) -> float:
     return np.nan if state.memory.anchor is None else state.memory.anchor_distance(state.seen.mean)
 
 
-#: Fields that the last transition with a value says.
-LATEST = ("acceptance", "noise_to_injection", "disagreement", "hysteresis")
 #: Fields that add up over chunks beside the counts.
 SUMS = ("log_predictive", "n_annealing_steps")
-#: Fields that add up over the transitions of a chunk.
-COUNTS = (
-    "n_moves",
-    "n_proposals",
-    "n_replaced",
-    "n_returned",
-    "n_renewals",
-    "n_refused",
-    "n_likelihoods",
-    "n_gradients",
-)
-
-
 #: Most entries of an evidence path: when it is full each two become one.
 MAX_EVIDENCE_PATH = 4096
 #: Numbers of their sums that records keep between two asks: 16 MB, of all entries with twenty columns.
