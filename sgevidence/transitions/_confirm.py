@@ -58,7 +58,7 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal) -> Step:
     for_nested = max(1.5 * spent, min(4e5, free))
     state = state._replace(adaptation=state.adaptation.checked(confirmed=path.n, spent=0.0))
     legs = hysteresis(anneal, state.cloud, state.adaptation, whole, rng, for_legs)
-    info = Info(legs.n_likelihoods, legs.n_gradients, hysteresis=legs.hysteresis)
+    info = legs.info._replace(hysteresis=legs.hysteresis)
     step = step._replace(state=state, info=info)
     if not legs.lags and state.cloud.log_evidence_std <= SHARP_ENOUGH:
         return step
@@ -68,7 +68,7 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal) -> Step:
         cloud = bracketed(step.state.cloud, legs, back)
         info = step.info
         if back is not None:
-            info = info.plus(Info(back.n_likelihoods, back.n_gradients, n_returned=1))
+            info = info.plus(back.info._replace(n_returned=1))
         step = step._replace(state=step.state._replace(cloud=cloud), info=info)
     return step
 
