@@ -222,13 +222,29 @@ def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[str]:
 
 def doubts_of_records(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
     """Doubts by the records of a run, and what of the sampler to change."""
+    known = [*_of_particles(records), *_of_looks(records)]
+    return [": ".join(filter(None, [words, remedy(sampler, *how)])) for holds, words, *how in known if holds]
+
+
+def remedy(sampler: Any, wanted: str, also: str) -> str:
+    """Advice to raise, or lower a learning rate, of the wanted parameters those that the sampler has."""
+    names = {} if sampler is None else sampler.get_params()
+    here = " or ".join(name for name in wanted.split() if name in names)
+    verb = "lower" if "learning_rate" in wanted else "raise"
+    return ", ".join(filter(None, [f"{verb} the sampler's {here}" if here else "", also]))
+
+
+#: Whether a doubt holds; its words; parameters of a sampler to raise, and other advice.
+Condition = tuple[bool, str, str, str]
+
+
+def _of_particles(records: list[ChunkRecord]) -> list[Condition]:
+    """Doubts by weights and moves."""
     last, refused, accepted = records[-1], sum(r.n_refused for r in records), least_accepted(records)
     moved = sum(r.n_moves * r.n_particles for r in records)
     noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
     few = min(records, key=lambda r: r.ess / min(MIN_ESS, MIN_ESS_SHARE * r.n_particles))
-    missed, disagreement, n_alike = missed_mode(records), latest(records, "disagreement"), last.n_alike
-    # each doubt: whether it holds, its words, parameters of a sampler to raise, and other advice
-    known = [
+    return [
         (
             last.log_evidence_std > 1.0,
             f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats",
@@ -271,6 +287,14 @@ def doubts_of_records(records: list[ChunkRecord], sampler: Any = None) -> list[s
             "learning_rate move__learning_rate",
             "look for extreme values in the data",
         ),
+    ]
+
+
+def _of_looks(records: list[ChunkRecord]) -> list[Condition]:
+    """Doubts by modes from outside, densities and the prior."""
+    missed, disagreement = missed_mode(records), latest(records, "disagreement")
+    n_alike = records[-1].n_alike
+    return [
         (
             missed > 0.0,
             f"the particles missed a mode that is better by {missed:.0f} nats, so the log evidence is too "
@@ -296,15 +320,6 @@ def doubts_of_records(records: list[ChunkRecord], sampler: Any = None) -> list[s
             "",
         ),
     ]
-    return [": ".join(filter(None, [words, remedy(sampler, *how)])) for holds, words, *how in known if holds]
-
-
-def remedy(sampler: Any, wanted: str, also: str) -> str:
-    """Advice to raise, or lower a learning rate, of the wanted parameters those that the sampler has."""
-    names = {} if sampler is None else sampler.get_params()
-    here = " or ".join(name for name in wanted.split() if name in names)
-    verb = "lower" if "learning_rate" in wanted else "raise"
-    return ", ".join(filter(None, [f"{verb} the sampler's {here}" if here else "", also]))
 
 
 def least_accepted(records: list[ChunkRecord]) -> float:

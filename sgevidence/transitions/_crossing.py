@@ -173,7 +173,7 @@ class Crossing(NamedTuple):
     anchors_early: bool = True  #: also while the reservoir has all rows
 
     def survey(self, state: State, path: Path) -> PriorSurvey | None:
-        """Of the prior, for the first rows of a model that may have several modes."""
+        """The look at the prior, for the first rows of a model that may have several modes; else None."""
         survey = PriorSurvey(self.anneal)
         return survey if self.mode_search is not None and survey.applies(state, path) else None
 
