@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 #: Packages whose frames are not the user's.
-OURS = ("sgevidence", "sklearn", "contextlib")
+OURS = ("sgevidence", "sklearn", "joblib", "contextlib")
 
 
 class DivergenceError(RuntimeError):
@@ -83,7 +83,7 @@ class ImpossibleRowsError(ValueError):
 
 
 def warn_caller(*doubts: str) -> None:
-    """Warn of each where the user called: the first frame outside of this package and of scikit-learn."""
+    """Warn of each where the user called: the first frame outside of this package and of what it runs in."""
     level, frame = 2, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
