@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 #: Packages whose frames are not the user's.
-OURS = ("sgevidence", "sklearn", "contextlib")
+OURS = ("sgevidence", "sklearn", "joblib", "contextlib")
 
 
 class DivergenceError(RuntimeError):
@@ -82,9 +82,10 @@ class ImpossibleRowsError(ValueError):
         return type(self)(self.rows, self.n_before, f" at rows {indices.tolist()} of those given")
 
 
-def warn_caller(words: str) -> None:
-    """Warn where the user called, which is the first frame outside of this package and of scikit-learn."""
+def warn_caller(*doubts: str) -> None:
+    """Warn of each where the user called: the first frame outside of this package and of what it runs in."""
     level, frame = 2, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(words, EvidenceWarning, stacklevel=level)
+    for words in doubts:
+        warnings.warn(words, EvidenceWarning, stacklevel=level)

@@ -1,6 +1,6 @@
 """Answers without annealing: densities that cover a posterior, by weights, cubature and bridges."""
 
-from ._answer import Answer, ComponentEvidence, Declined, Doubt, exact_answer
+from ._answer import Answer, ComponentEvidence, Declined, exact_answer
 from ._bridge import Estimate, bridge, cross_fitted, importance
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._cubature import MAX_PARAMETERS
@@ -28,7 +28,6 @@ __all__ = [
     "Answer",
     "ComponentEvidence",
     "Declined",
-    "Doubt",
     "exact_answer",
     "Gaussian",
     "refined",

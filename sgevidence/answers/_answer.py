@@ -21,17 +21,6 @@ class ComponentEvidence(NamedTuple):
     in_use: np.ndarray  #: p(k components have rows | x, K), (K,)
 
 
-class Doubt(NamedTuple):
-    """Why an evidence should not be trusted as it is: on its way from an answer to ``warnings_``."""
-
-    nats: float  #: by which it may be off; nan where nothing tells
-    words: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.words}: {self.remedy}" if self.remedy else self.words
-
-
 class Answer(NamedTuple):
     """Evidence and posterior of rows, from a density that covers the posterior."""
 
@@ -42,7 +31,7 @@ class Answer(NamedTuple):
     n_likelihoods: float = 0.0  #: particles × rows
     n_gradients: float = 0.0  #: particles × rows
     components: ComponentEvidence | None = None  #: of a mixture, where the answer knows them
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[str, ...] = ()  #: why the evidence should not be trusted as it is
 
 
 class Declined(NamedTuple):

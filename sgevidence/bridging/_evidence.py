@@ -215,8 +215,7 @@ def bridge_evidence(
     columns = [*np.moveaxis(theta, 2, 0), log_p]
     chains = _chain_doubts([split_mixing(x) for x in columns], [*names, "the log density"], theta.shape[:2])
     doubts = (*chains, *_half_doubts(halves, half_gap / std, error))
-    for doubt in doubts:
-        warn_caller(doubt)
+    warn_caller(*doubts)
     return BridgeEvidence(float(log_Z), float(error), doubts)
 
 

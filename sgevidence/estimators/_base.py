@@ -304,8 +304,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _warn_of_sampling(self, records: list[Any]) -> None:
         """Doubts that the sampler has of what these records say."""
         assert self._stream is not None
-        for doubt in self._sampler().doubts(self._stream.state, self._model, records):
-            warn_caller(str(doubt))
+        warn_caller(*self._sampler().doubts(self._stream.state, self._model, records))
 
     def _warn_belatedly(self) -> None:
         rows, self._unjudged = self._unjudged, None

@@ -14,7 +14,7 @@ from ..exceptions import warn_caller
 from ..history import Rows
 from ..rows import checksum, joined_fingerprint
 from ..samplers import ChunkRecord, thinned
-from ..transitions import Proposed, State, merged
+from ..transitions import Info, State, merged
 from ..units import Units, UnitWatch
 from ._base import EvidenceEstimator
 from ._conditional import DensityEstimator
@@ -148,7 +148,7 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     assert whole._stream is not None and other._stream is not None
     rng, before = copy.deepcopy(whole._stream.rng), whole._stream.state
     state = merged(before, other._stream.state, whole._model, rng.spawn(1)[0])
-    record = ChunkRecord.of(before, state, [Proposed(1)])
+    record = ChunkRecord.of(before, state, [Info(n_proposals=1)])
     if whole.data_fingerprint_ == other.data_fingerprint_ and whole.n_samples_seen_ == other.n_samples_seen_:
         warn_caller(
             "two estimators have seen the same rows, by data_fingerprint_: merged, each row counts twice"

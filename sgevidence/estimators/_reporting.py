@@ -108,7 +108,7 @@ class PosteriorReports(Standardising):
             return [*self._doubts, *self._result.warnings]
         assert self._stream is not None
         _, state, records = self._stream
-        return [*self._doubts, *map(str, self._sampler().doubts(state, self._model, records))]
+        return [*self._doubts, *self._sampler().doubts(state, self._model, records)]
 
     def posterior_samples(self) -> dict[str, np.ndarray]:
         """Equally weighted draws from the posterior.

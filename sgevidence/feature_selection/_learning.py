@@ -138,8 +138,7 @@ class SubsetLearning(Standardising):
         constants = self._doubt_of_constants()
         found = found._replace(doubts=[*found.doubts, *([] if constants is None else [constants])])
         self._weighed = Weighed(found, average)
-        for doubt in found.doubts:
-            warn_caller(doubt)
+        warn_caller(*found.doubts)
 
     def _doubt_of_constants(self) -> str | None:
         """Columns to choose from of which the rows say nothing."""

@@ -208,6 +208,5 @@ class SubsetReports(Standardising):
             more = [words for words in each if words is not None]
             found = found._replace(doubts=[*found.doubts, *more])
             self._weighed.posterior = found
-            for doubt in found.doubts:
-                warn_caller(doubt)
+            warn_caller(*found.doubts)
         return found

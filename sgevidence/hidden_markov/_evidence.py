@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..answers import Doubt, Estimate, cross_fitted, importance
+from ..answers import Estimate, cross_fitted, importance
 from ..history import Rows
 from ..mixture.strata import weighed
 from ..particles import Weights, log_sum_exp, systematic
@@ -73,7 +73,7 @@ class HiddenStatePosterior(NamedTuple):
     log_evidence_std: float
     theta: np.ndarray  #: (n_draws, d)
     in_use: np.ndarray  #: p(1 … K states have rows | x), (K,)
-    doubt: Doubt | None = None  #: why the answer should not be trusted as it is
+    doubt: str = ""  #: why the answer should not be trusted as it is
     n_likelihoods: float = 0.0  #: rows × points
 
 
@@ -240,18 +240,16 @@ def _posterior(
     T = problem.sweep(c, rng).T
     c = problem.model.draw(T, rng) if problem.model.transitions.is_conjugate else c
     theta = problem.model.in_order(problem.model.flat(c))
-    doubt = None
+    doubt = ""
     if problem.model.n_moving and not answer.is_importance:
-        doubt = Doubt(
-            answer.error,
+        doubt = (
             f"{answer.n_effective:.0f} draws carry the log evidence, which may be off by {answer.error:.1f} "
-            "nats or more: states overlap too much for columns to move their transitions; try fewer states",
+            "nats or more: states overlap too much for columns to move their transitions; try fewer states"
         )
     elif answer.error > DOUBTED_NATS:
-        doubt = Doubt(
-            answer.error,
+        doubt = (
             f"the log evidence may be off by {answer.error:.1f} nats: the posterior has parts between which "
-            "chains hardly move, as where there are more states than the rows tell apart",
+            "chains hardly move, as where there are more states than the rows tell apart"
         )
     return HiddenStatePosterior(
         answer.log_Z,

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import Interval
-from ..answers import Doubt
 from ..history import Rows
 from ..particles import Weights
 from ..samplers import ChunkRecord, OnlineSampler, Progress
@@ -34,7 +33,7 @@ class SequenceState(NamedTuple):
     log_evidence: float
     log_evidence_std: float
     in_use: np.ndarray  #: p(1 … K states have rows), when all rows were last answered for
-    doubt: Doubt | None = None
+    doubt: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -86,8 +85,8 @@ class HiddenStateEvidence(OnlineSampler):
         progress.chunk(record, before.n_rows)
         return state, [record]
 
-    def _own_doubts(self, state: SequenceState, records: list[ChunkRecord]) -> list[Doubt]:
-        return [] if state.doubt is None else [state.doubt]
+    def _own_doubts(self, state: SequenceState, records: list[ChunkRecord]) -> list[str]:
+        return [state.doubt] if state.doubt else []
 
     def _weighed(
         self, state: SequenceState, model: HiddenMarkovModel, rows: Rows, all_rows: Rows

@@ -154,8 +154,7 @@ def replicate(
     with task_workers(n_jobs, n, X):
         fits = Parallel(n_jobs=n_jobs, pre_dispatch="all")(delayed(_fit)(one, X, y, params) for one in clones)
     found = pooled(fits)
-    for doubt in found.warnings_:
-        warn_caller(doubt)
+    warn_caller(*found.warnings_)
     return found
 
 

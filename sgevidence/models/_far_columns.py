@@ -311,6 +311,22 @@ class RegressionModel(Model):
         return far_columns(self, rows)
 
 
+class GaussianPriorRegression(RegressionModel):
+    """A regression whose parameters all have N(0, s²) priors; their ``scales`` s, (d,)."""
+
+    scales: Any
+
+    def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return rng.standard_normal((size, self.n_params)) * self.scales
+
+    def log_prior(self, theta: Any) -> Any:
+        return gaussian_log_density(theta, self.scales)
+
+    def prior_derivatives(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        precision = self.scales**-2.0
+        return float(self.log_prior(theta[None])[0]), -precision * theta, -np.diag(precision)
+
+
 #: κ from which sums are doubted: second moments in double precision then err by 10⁻³ of the smallest
 #: precision.
 MAX_CONDITION = 1e13

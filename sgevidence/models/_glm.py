@@ -35,8 +35,8 @@ from scipy.special import ndtri
 from ._count_families import Poisson
 from ._evaluation import Evaluation, pieces_in_cache
 from ._families import Family, StudentT
-from ._far_columns import RegressionModel
-from ._regression import design_matrix, gaussian_log_density, prior_scales
+from ._far_columns import GaussianPriorRegression
+from ._regression import design_matrix, prior_scales
 from ._survival_families import Times
 
 #: Share of the rows whose residuals tell the noise of a group, and the normal quantile of theirs.
@@ -83,7 +83,7 @@ class Inputs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GLMModel(RegressionModel):
+class GLMModel(GaussianPriorRegression):
     """Regression with a family of distributions.
 
     Parameters
@@ -153,12 +153,6 @@ class GLMModel(RegressionModel):
         of_eta = prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
         return np.r_[of_eta, np.ones(self.n_own)]
 
-    def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        return rng.standard_normal((size, self.n_params)) * self.scales
-
-    def log_prior(self, theta: Any) -> Any:
-        return gaussian_log_density(theta, self.scales)
-
     def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
         """Draws from the prior; of Student-t noise three in four are fits of a few of the rows."""
         starts = self.sample_prior(rng, n_starts)
@@ -227,10 +221,6 @@ class GLMModel(RegressionModel):
             single = np.diag(second)  # and beside it those along two at once
             second = np.where(eye > 0, second, (second + second.T - single - single[:, None]) / 2)
             return float(f[0]), grad, np.block([[-curvature, by_own.T], [by_own, second]])
-
-    def prior_derivatives(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        precision = self.scales**-2.0
-        return float(self.log_prior(theta[None])[0]), -precision * theta, -np.diag(precision)
 
     def predictive_mean(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Mean of the weighted cloud's predictions, (n,)."""

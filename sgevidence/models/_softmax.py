@@ -23,12 +23,12 @@ from ._evaluation import (
     pieces_in_cache,
     working_precision,
 )
-from ._far_columns import RegressionModel
-from ._regression import design_matrix, gaussian_log_density, prior_scales
+from ._far_columns import GaussianPriorRegression
+from ._regression import design_matrix, prior_scales
 
 
 @dataclass(frozen=True)
-class SoftmaxModel(RegressionModel):
+class SoftmaxModel(GaussianPriorRegression):
     """Softmax regression with Gaussian priors; scales are prior standard deviations."""
 
     n_features: int
@@ -67,12 +67,6 @@ class SoftmaxModel(RegressionModel):
     def scales(self) -> np.ndarray:
         one_class = prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
         return np.tile(one_class, self.n_classes)
-
-    def sample_prior(self, rng, size):
-        return rng.standard_normal((size, self.n_params)) * self.scales
-
-    def log_prior(self, theta):
-        return gaussian_log_density(theta, self.scales)
 
     def log_probabilities(self, theta, X):
         """log p(y = k | x_r, θ_m), (K, M, n)."""
@@ -131,10 +125,6 @@ class SoftmaxModel(RegressionModel):
         A = P.astype(dtype)[:, None] * (np.sqrt(w) * Phi).astype(dtype)
         A = A.reshape(K * q, -1)
         return value, gradient, (A @ A.T).astype(float)
-
-    def prior_derivatives(self, theta):
-        precision = self.scales**-2.0
-        return float(self.log_prior(theta[None])[0]), -precision * theta, -np.diag(precision)
 
     def expected_score(self, theta, W, X):
         """Minus the entropy of the averaged prediction, Σ_k p̄_k log p̄_k, (n,)."""

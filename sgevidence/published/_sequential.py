@@ -34,7 +34,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import HasMethods, Interval
-from ..answers import Doubt
 from ..history import N_BLOCKS, N_INFLUENCE_DRAWS, Anchor, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
@@ -270,17 +269,14 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             progress.chunk(records[-1], before.n_rows, is_small=True)
         return state, records
 
-    def _own_doubts(self, state: SequentialState, records: list[ChunkRecord]) -> list[Doubt]:
+    def _own_doubts(self, state: SequentialState, records: list[ChunkRecord]) -> list[str]:
         # A chunk whose mean rests on fewer particles is too low by more than 1/(2·5), 0.1 nats
         if min((r.ess for r in records), default=np.inf) >= 5.0:
             return []
         return [
-            Doubt(
-                np.nan,
-                "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is "
-                "too low, by more than its reported error",
-                "raise n_particles, lower first_chunk and growth, or give an initial sampler",
-            )
+            "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is too "
+            "low, by more than its reported error: raise n_particles, lower first_chunk and "
+            "growth, or give an initial sampler"
         ]
 
     def _weighed(

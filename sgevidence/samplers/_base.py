@@ -10,7 +10,6 @@ posterior), ``log_evidence`` and ``log_evidence_std``.
 """
 
 import inspect
-import warnings
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, NamedTuple, Self
@@ -18,8 +17,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from ..answers import ComponentEvidence, Doubt
-from ..exceptions import EvidenceWarning
+from ..answers import ComponentEvidence
+from ..exceptions import warn_caller
 from ..history import Rows
 from ..models import Model
 from ..transitions import Answered
@@ -58,16 +57,14 @@ class EvidenceResult(NamedTuple):
             components=getattr(state, "components", None),
         )
 
-    def doubted(self, doubts: Sequence[Doubt | str], particles_of: Model | None = None) -> Self:
+    def doubted(self, doubts: Sequence[str], particles_of: Model | None = None) -> Self:
         """With these doubts, of each of which the caller of ``run`` is warned.
 
         ``particles_of`` is the model, where particles have the last word.
         """
         more = [] if particles_of is None else doubts_of_mixture(particles_of, Answered(), np.nan)
-        words = [str(doubt) for doubt in (*more, *doubts)]
-        for one in words:
-            warnings.warn(one, EvidenceWarning, stacklevel=4)
-        return self._replace(warnings=(*self.warnings, *words))
+        warn_caller(*more, *doubts)
+        return self._replace(warnings=(*self.warnings, *more, *doubts))
 
 
 class Parts(BaseEstimator):
@@ -179,7 +176,7 @@ class OnlineSampler(Sampler):
         state, records = self.update(self.init(model, rng), model, rows, rng, progress)
         return EvidenceResult.of(state, records, start).doubted(self.doubts(state, model, records))
 
-    def doubts(self, state: Any, model: Model, records: list[ChunkRecord]) -> list[Doubt]:
+    def doubts(self, state: Any, model: Model, records: list[ChunkRecord]) -> list[str]:
         """Why the answer after these records should not be trusted, and what to change.
 
         Parameters
@@ -190,7 +187,7 @@ class OnlineSampler(Sampler):
 
         Returns
         -------
-        list of Doubt
+        list of str
         """
         answered = getattr(state, "answered", Answered())
         more = self._own_doubts(state, records)
@@ -200,7 +197,7 @@ class OnlineSampler(Sampler):
             *more,
         ]
 
-    def _own_doubts(self, state: Any, records: list[ChunkRecord]) -> list[Doubt]:
+    def _own_doubts(self, state: Any, records: list[ChunkRecord]) -> list[str]:
         """Doubts of this sampler alone."""
         return []
 

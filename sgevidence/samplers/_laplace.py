@@ -47,10 +47,9 @@ class Laplace(Sampler):
 
     Notes
     -----
-    The mode is found by damped Newton ascent, and by L-BFGS where that does not end in a maximum.  Modes of
-    mixtures count K! times, once for each labelling; draws that cross into another labelling are left out,
-    so that no labelling counts twice.  The weighted draws are the posterior draws of the result.  With
-    ``correct=False`` they are the same.
+    The mode is found by damped Newton ascent.  Modes of mixtures count K! times, once for each labelling;
+    draws that cross into another labelling are left out, so that no labelling counts twice.  The weighted
+    draws are the posterior draws of the result.  With ``correct=False`` they are the same.
 
     ``diagnostics["laplace"]`` of the result is the approximation without correction, in nats.
 

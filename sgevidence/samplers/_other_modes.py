@@ -6,14 +6,13 @@ Symbols: ``a, P`` = maximum (d,) and precision (d, d), ``W`` = normalised weight
 """
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from ..answers import importance_draws
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights
-from ..targets import Likelihood, Target, find_mode, peaks, sampled
+from ..targets import Likelihood, Target, peaks, sampled
 from ..transitions import Climbs, Mode
 from ._base import SILENT, Progress
 
@@ -52,24 +51,11 @@ def modes_from_starts(
     """Maxima in which climbs end, the best first: sought on a sample of the rows, then on all of them."""
     few = sampled(model, rows, None, N_SEARCH_ROWS, rng).rows
     radius = chi2.isf(OUTSIDE_SHARE, model.n_params) / model.n_params
-    climbs = Climbs(model, rows, few, float(radius), climb)
+    climbs = Climbs(model, rows, few, float(radius))
     for i, start in enumerate(starts(model, climbs.few, n_starts, rng)):
         progress(f"search {i} of {n_starts}")
         climbs.up(start)
     return climbs.regions()
-
-
-def climb(target: Target, a: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Newton, and where that ends in no maximum L-BFGS and Newton again: (mode, precision or None)."""
-    top, P = find_mode(target, a)
-    if P is not None:
-        return top, P
-
-    def minus(x: np.ndarray) -> tuple[float, np.ndarray]:
-        value, grad = target.value_and_grad(x[None])
-        return -value[0], -grad[0]
-
-    return find_mode(target, minimize(minus, top, jac=True, method="L-BFGS-B").x)
 
 
 def doubts_of_missed_modes(

@@ -9,15 +9,14 @@ annealing and nested sampling 270 nats low at 0.2 to 0.6).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..answers import Doubt
 from ..models import Model
 from ..targets import TOO_NOISY
-from ..transitions import Answered, State
+from ..transitions import COUNTS, LATEST, Answered, Info, State
 
 
 class ChunkRecord(NamedTuple):
@@ -57,31 +56,25 @@ class ChunkRecord(NamedTuple):
     total_weight: float = np.nan  #: of the rows absorbed, this chunk included
 
     @classmethod
-    def of(cls, before: State, after: State, infos: Iterable[Any] = ()) -> "ChunkRecord":
-        """Record of one chunk, from the states around it and the words of the transitions that it took."""
-
-        def words(name: str) -> list[Any]:
-            known = [getattr(info, name) for info in infos if hasattr(info, name)]
-            return [value for value in known if not np.any(np.isnan(value))]
-
-        lambdas = np.array([lam for some in words("lambdas") for lam in some])
+    def of(cls, before: State, after: State, infos: Iterable[Info] = ()) -> "ChunkRecord":
+        """Record of one chunk, from the states around it and the transitions that it took."""
+        info = reduce(Info.plus, infos, Info())
         return cls(
             n_samples=after.n_rows,
             log_evidence=after.log_evidence,
             log_evidence_std=after.log_evidence_std,
             log_predictive=after.log_evidence - before.log_evidence,
-            n_annealing_steps=len(lambdas),
-            ess=min([float(before.cloud.M), *words("ess")]),
-            lambdas=lambdas,
+            n_annealing_steps=len(info.lambdas),
+            ess=min(float(before.cloud.M), info.ess),
+            lambdas=np.array(info.lambdas),
             n_particles=after.cloud.M,
             total_weight=after.n,
             sample_noise=after.adaptation.sample_noise,
             n_alike=after.adaptation.alike,
             declined=getattr(after, "declined", ""),
             anchor_distance=_anchor_distance(after),
-            missed_mode=max(words("missed_mode"), default=np.nan),
-            **{name: (words(name) or [np.nan])[-1] for name in LATEST},
-            **{name: sum(words(name)) for name in COUNTS},
+            missed_mode=info.missed_mode,
+            **{name: getattr(info, name) for name in (*LATEST, *COUNTS)},
         )
 
     def __str__(self) -> str:
@@ -114,7 +107,7 @@ class WaitingRecord:
 
     start: State
     end: State
-    infos: tuple[Any, ...]
+    infos: tuple[Info, ...]
 
     @cached_property
     def made(self) -> ChunkRecord:
@@ -145,23 +138,8 @@ def _anchor_distance(state: State) -> float:
     return np.nan if state.memory.anchor is None else state.memory.anchor_distance(state.seen.mean)
 
 
-#: Fields that the last transition with a value says.
-LATEST = ("acceptance", "noise_to_injection", "disagreement", "hysteresis")
 #: Fields that add up over chunks beside the counts.
 SUMS = ("log_predictive", "n_annealing_steps")
-#: Fields that add up over the transitions of a chunk.
-COUNTS = (
-    "n_moves",
-    "n_proposals",
-    "n_replaced",
-    "n_returned",
-    "n_renewals",
-    "n_refused",
-    "n_likelihoods",
-    "n_gradients",
-)
-
-
 #: Most entries of an evidence path: when it is full each two become one.
 MAX_EVIDENCE_PATH = 4096
 #: Numbers of sums that records keep until they are read: 16 MB, which is all entries with twenty columns.
@@ -219,7 +197,7 @@ def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:
 MIN_ESS, MIN_ESS_SHARE = 20.0, 0.1
 
 
-def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[Doubt]:
+def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[str]:
     """Doubts of n rows, by weight, of a model with several components, where particles have the last word."""
     K = model.n_components if model.has_components else 1  # type: ignore[attr-defined]
     if K == 1:
@@ -227,24 +205,25 @@ def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[Doubt]
     if not answered.n:
         words = (
             f"the evidence of n_components={K} comes from particles, which may have lost groups, tens of "
-            "nats or more, without a sign of it"
+            "nats or more, without a sign of it: hold it against that of MixtureEvidence(), or of another "
+            "random_state"
         )
-        return [Doubt(np.nan, words, "hold it against that of MixtureEvidence(), or of another random_state")]
+        return [words]
     # growth of the rows since a density answered for a mixture, from which there is a warning
     if answered.doubts or n < 2.0 * answered.n:
         return [*answered.doubts]
     way = "sums over all rows" if answered.components is None else "strata of the components in use"
     words = (
         f"with n_components={K} particles carry the evidence on from {answered.n:.0f} rows, the last that "
-        f"{way} have answered for, and groups that came up since then may be missing"
+        f"{way} have answered for, and groups that came up since then may be missing: fit all rows at once"
     )
-    return [Doubt(np.nan, words, "fit all rows at once")]
+    return [words]
 
 
-def doubts_of_records(records: list[ChunkRecord], sampler: Any = None) -> list[Doubt]:
+def doubts_of_records(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
     """Doubts by the records of a run, and what of the sampler to change."""
     known = [*_of_particles(records), *_of_looks(records)]
-    return [Doubt(nats, words, remedy(sampler, *how)) for holds, nats, words, *how in known if holds]
+    return [": ".join(filter(None, [words, remedy(sampler, *how)])) for holds, words, *how in known if holds]
 
 
 def remedy(sampler: Any, wanted: str, also: str) -> str:
@@ -255,8 +234,8 @@ def remedy(sampler: Any, wanted: str, also: str) -> str:
     return ", ".join(filter(None, [f"{verb} the sampler's {here}" if here else "", also]))
 
 
-#: Whether a doubt holds; its nats and words; parameters of a sampler to raise, and other advice.
-Condition = tuple[bool, float, str, str, str]
+#: Whether a doubt holds; its words; parameters of a sampler to raise, and other advice.
+Condition = tuple[bool, str, str, str]
 
 
 def _of_particles(records: list[ChunkRecord]) -> list[Condition]:
@@ -265,34 +244,31 @@ def _of_particles(records: list[ChunkRecord]) -> list[Condition]:
     moved = sum(r.n_moves * r.n_particles for r in records)
     noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
     few = min(records, key=lambda r: r.ess / min(MIN_ESS, MIN_ESS_SHARE * r.n_particles))
-    # units of rounding of a sum that one answer may be off by: its terms are rounded, too
-    # share of accepted moves below which particles stay copies of one another: HMC aims at 0.8, walks at 0.2
     return [
         (
             last.log_evidence_std > 1.0,
-            last.log_evidence_std,
             f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats",
             "n_particles max_particles",
             "",
         ),
+        # units of rounding of a sum that one answer may be off by: its terms are rounded, too
         (
             not 100.0 * np.finfo(float).eps * abs(last.log_evidence) < 1.0,
-            1.0,
             f"a log evidence of {last.log_evidence:.0e} nats is rounded to more than a nat",
             "",
             "look for extreme values in the data",
         ),
         (
             few.ess < min(MIN_ESS, MIN_ESS_SHARE * few.n_particles),
-            np.nan,
             f"only {few.ess:.1f} of the particles counted after {few.n_samples} rows, so the error of the "
             "log evidence may be far larger than reported",
             "n_particles max_particles",
             "",
         ),
+        # share of accepted moves below which particles stay copies of one another: HMC aims at 0.8, walks
+        # at 0.2
         (
             accepted < 0.01,
-            np.nan,
             f"the particles hardly moved: {accepted:.1%} of their moves were accepted, so the log evidence "
             "may be far too low",
             "",
@@ -300,7 +276,6 @@ def _of_particles(records: list[ChunkRecord]) -> list[Condition]:
         ),
         (
             noise > TOO_NOISY,
-            noise,
             "the reservoir is too small a part of the history, its noise spreads the particles by "
             f"{noise:.1f} nats",
             "reservoir_size",
@@ -308,7 +283,6 @@ def _of_particles(records: list[ChunkRecord]) -> list[Condition]:
         ),
         (
             moved > 0 and refused > 0.1 * moved,
-            np.nan,
             f"{refused} proposals were refused because they left the finite numbers",
             "learning_rate move__learning_rate",
             "look for extreme values in the data",
@@ -323,7 +297,6 @@ def _of_looks(records: list[ChunkRecord]) -> list[Condition]:
     return [
         (
             missed > 0.0,
-            missed,
             f"the particles missed a mode that is better by {missed:.0f} nats, so the log evidence is too "
             "low",
             "max_particles reservoir_size",
@@ -331,7 +304,6 @@ def _of_looks(records: list[ChunkRecord]) -> list[Condition]:
         ),
         (
             disagreement != 0.0,
-            abs(disagreement),
             "a density that is Gaussian given some of the parameters gives a log evidence that is "
             f"{abs(disagreement):.2f} nats {'higher' if disagreement > 0 else 'lower'}, more than four "
             "standard errors: annealing has lost its way, or the posterior has tails or modes between which "
@@ -341,7 +313,6 @@ def _of_looks(records: list[ChunkRecord]) -> list[Condition]:
         ),
         (
             n_alike > 0.0,
-            np.nan,
             f"the rows are equally likely at all of {n_alike:.0f} draws from the prior: they say nothing of "
             f"the parameters, or only in a part of less than {3 / (n_alike or 1.0):.0e} of the prior, which "
             "is missing in the log evidence",

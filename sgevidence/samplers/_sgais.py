@@ -39,7 +39,7 @@ import numpy as np
 from .._compat import HasMethods, Interval, StrOptions
 from ..answers import TOLERANCE_NATS, Answers, proposal
 from ..exceptions import ImpossibleRowsError
-from ..history import N_BLOCKS, Memory, Rows
+from ..history import N_BLOCKS, FoldedRows, Memory, Rows
 from ..models import Model
 from ..particles import RESAMPLING
 from ..transitions import (
@@ -300,7 +300,8 @@ class SGAIS(Parts, OnlineSampler):
         crossing = crossing_of(model, anneal, self.mode_search, self.proposal, self.tolerance)
         n_rows = state.n_rows + len(rows)
         if self.chunk_size is None:
-            state, infos = crossing.at_once(state, model, rows, rng)
+            way = crossing.of_folds if isinstance(rows, FoldedRows) else crossing.at_once
+            state, infos = way(state, model, rows, rng)
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return

@@ -1,10 +1,13 @@
 """How a cloud crosses from one posterior to the next, and how particles move on the way."""
 
-from ._anneal import Anneal, Annealed, Reweight, Rung, Weighed
+from ._anneal import Anneal, Reweight, Rung
 from ._answer_cloud import PriorCloud, without_history
 from ._base import (
+    COUNTS,
+    LATEST,
     Adaptation,
     Answered,
+    Info,
     Moved,
     Offer,
     State,
@@ -20,18 +23,20 @@ from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing, committed
 from ._from_folds import FromFolds
 from ._from_modes import FromModes
-from ._from_proposal import FromProposal, Proposal, Proposed, merged
+from ._from_proposal import FromProposal, Proposal, merged
 from ._hmc import HMC, ExactMoves
 from ._mode_search import Mode, ModeSearch
-from ._modes import ModeImportance, Renewed
+from ._modes import ModeImportance
 from ._sghmc import SGHMC, StochasticGradientMoves, StochasticGradients
 
 __all__ = [
+    "COUNTS",
+    "Info",
+    "LATEST",
     "HMC",
     "SGHMC",
     "Anneal",
     "Answered",
-    "Annealed",
     "Climbs",
     "ConstrainedMoves",
     "PriorCloud",
@@ -46,8 +51,6 @@ __all__ = [
     "Moved",
     "Offer",
     "Proposal",
-    "Proposed",
-    "Renewed",
     "Reweight",
     "Rung",
     "State",
@@ -57,7 +60,6 @@ __all__ = [
     "Streams",
     "Transition",
     "Adaptation",
-    "Weighed",
     "check_likelihood",
     "check_rows",
     "confirmed_at_once",

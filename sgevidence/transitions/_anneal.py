@@ -23,15 +23,7 @@ from ..exceptions import DivergenceError
 from ..kernels import Coordinates
 from ..particles import Cloud, Weights, next_step, step_bias
 from ..targets import Path, Target
-from ._base import Adaptation, Moved, State, Step, Streams, check_likelihood
-
-
-class Weighed(NamedTuple):
-    """Rows that weigh on the cloud as they are, or on draws of the prior."""
-
-    n_likelihoods: float = 0.0
-    ess: float = np.inf
-    lambdas: tuple = ()
+from ._base import Adaptation, Info, Moved, State, Step, Streams, check_likelihood
 
 
 class Reweight(NamedTuple):
@@ -47,7 +39,7 @@ class Reweight(NamedTuple):
         too_many = path.chunk.total_weight > min(n, capacity / 2)
         unknown = state._replace(pending=None, ell=None)
         if self.leaves_large and path.memory.anchor is not None and (too_many or new.total_weight > n / 2):
-            return Step(unknown, Weighed(), crossed=False)
+            return Step(unknown, crossed=False)
         ell, cost = state.ell, 0.0
         if ell is None or state.pending is not None:  # else a survey of the prior knows it
             ell = path.model.sum_log_likelihood(state.theta, new)
@@ -55,10 +47,10 @@ class Reweight(NamedTuple):
             ell = ell if state.ell is None else state.ell + ell
         weights = state.cloud.weights.add(ell)
         if not too_many and weights.ess >= self.target_ess * weights.M:
-            info = Weighed(cost, weights.ess, (1.0,))
+            info = Info(cost, ess=weights.ess, lambdas=(1.0,))
             pending = path.chunk if seen else path.chunk.copy()  # a join is a copy already
             return Step(state._replace(pending=pending, ell=ell), info)
-        return Step(unknown._replace(ell=ell), Weighed(cost), crossed=False)
+        return Step(unknown._replace(ell=ell), Info(cost), crossed=False)
 
 
 class Rung(NamedTuple):
@@ -79,19 +71,6 @@ class Rung(NamedTuple):
     def eps(self) -> float:
         """Step of HMC in posterior widths."""
         return float(np.exp(self.adaptation.log_eps))
-
-
-class Annealed(NamedTuple):
-    """Annealing steps and the moves between them."""
-
-    lambdas: tuple
-    ess: float
-    n_likelihoods: float
-    n_moves: int
-    n_gradients: float
-    n_refused: int
-    acceptance: float = np.nan
-    noise_to_injection: float = np.nan
 
 
 class Anneal(NamedTuple):
@@ -146,7 +125,7 @@ class Anneal(NamedTuple):
                 raise DivergenceError(
                     f"annealing did not reach the posterior in {self.max_steps} steps{move.advice}"
                 )
-        info = Annealed(
+        info = Info(
             lambdas=tuple(lambdas),
             ess=ess,
             n_likelihoods=n_likelihoods,

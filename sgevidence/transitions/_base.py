@@ -11,11 +11,11 @@ Symbols: θ_i, w_i ``state.cloud`` = particles and their weights; y_<n ``state.m
 ``path.chunk`` = the rows to absorb; ℓ_i ``state.ell`` = log p(y_n | θ_i) where it is known.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..answers import ComponentEvidence, Doubt
+from ..answers import ComponentEvidence
 from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
 from ..models import Model
@@ -43,8 +43,9 @@ class Streams(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """When an annealed answer was last tested, and what has been spent since."""
+    """When a density was last asked and an annealed answer last tested, and what has been spent since."""
 
+    asked: float = 0.0  #: rows, by total weight, when a density was last asked for an answer
     confirmed: float = 0.0  #: rows, by total weight, when it was last tempered beyond the posterior
     spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
 
@@ -56,7 +57,6 @@ class Adaptation(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats: it decides whether the
     #: reservoir grows; nan where none was used
     sample_noise: float = np.nan
-    asked: float = 0.0  #: rows, by total weight, when a density was last asked for an answer
     checks: Checks = Checks()
     rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known
     #: draws of the prior, while all of them find the rows seen equally likely; nan once they differ
@@ -72,7 +72,7 @@ class Answered(NamedTuple):
 
     n: float = 0.0  #: rows, by total weight
     components: ComponentEvidence | None = None  #: of a mixture, by strata
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 class Offer(NamedTuple):
@@ -182,11 +182,68 @@ class State(NamedTuple):
         return seen.nodes if isinstance(seen, ExactCloud) else (seen.theta, seen.W)
 
 
+#: Fields that add up over transitions, and those of which the last that is known counts.
+COUNTS = (
+    "n_moves",
+    "n_proposals",
+    "n_replaced",
+    "n_returned",
+    "n_renewals",
+    "n_refused",
+    "n_likelihoods",
+    "n_gradients",
+)
+LATEST = ("acceptance", "noise_to_injection", "disagreement", "hysteresis")
+
+
+class Info(NamedTuple):
+    """Cost and outcome of a transition, as fields of a record of the run."""
+
+    n_likelihoods: float = 0.0  #: particles × rows
+    n_gradients: float = 0.0  #: particles × rows
+    lambdas: tuple[float, ...] = ()  #: the annealing schedule
+    ess: float = np.inf  #: smallest effective sample size
+    n_moves: int = 0
+    n_refused: int = 0
+    acceptance: float = np.nan  #: of the last Metropolis tests
+    noise_to_injection: float = np.nan
+    n_proposals: int = 0  #: a density has answered
+    n_renewals: int = 0  #: modes whose share of the evidence was taken from outside
+    #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
+    missed_mode: float = np.nan
+    n_replaced: int = 0  #: a density has answered in place of annealing
+    #: nats by which a density exceeds an annealed answer that it does not agree with; 0 where they agree,
+    #: nan where there was none
+    disagreement: float = np.nan
+    #: gap of two estimates of log Z(1.3)/Z(1), from the posterior and back to it, nats
+    hysteresis: float = np.nan
+    n_returned: int = 0  #: the mean of annealing both ways is the answer
+
+    def plus(self, later: "Info") -> "Info":
+        """Both: counts add up, of the rest the worst is kept, or the last that is known."""
+        known = {name: value for name in LATEST if not np.isnan(value := getattr(later, name))}
+        counts = {name: getattr(self, name) + getattr(later, name) for name in COUNTS}
+        return self._replace(
+            lambdas=(*self.lambdas, *later.lambdas),
+            ess=float(np.fmin(self.ess, later.ess)),
+            missed_mode=float(np.fmax(self.missed_mode, later.missed_mode)),
+            **known,
+            **counts,
+        )
+
+    @property
+    def cost(self) -> float:
+        """In gradients, particles × rows."""
+        # gradients that a likelihood costs: a third by its operations, half of that in the large blocks of
+        # a survey
+        return float(self.n_gradients + (1 / 6) * self.n_likelihoods)
+
+
 class Step(NamedTuple):
     """The state after a transition, and its record."""
 
     state: State
-    info: Any = None  #: what happened, in the transition's own words, for the record of the run
+    info: Info = Info()  #: what happened, for the record of the run
     crossed: bool = True
     anchor: Anchor | None = None  #: sums over history and chunk near the new mode, where the step knows them
     is_from_outside: bool = False  #: its particles are not those of the rows before

@@ -7,7 +7,6 @@ has outposts, the best draws here and there: they tell later when it has become 
 Symbols: ``a, P`` = end of a climb and precision there.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -70,21 +69,15 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     return Ends(climbs.regions(), at[possible], values[possible], *_outposts(theta, value, prior))
 
 
-#: A way up, from (d,): the mode, and its precision or None.
-Climb = Callable[[Target, np.ndarray], tuple[np.ndarray, np.ndarray | None]]
-
-
 class Climbs:
     """Climbs on the same rows, and what they have found: ``maxima``, and points ``walls`` (d,).
 
-    ``on_the_way`` are the rows for the way up, ``climb`` the way.  ``radius`` is the size of the region
+    ``on_the_way`` are the rows for the way up.  ``radius`` is the size of the region
     around a maximum, mean square in its own widths.
     """
 
-    def __init__(
-        self, model: Model, rows: Rows, on_the_way: Rows, radius: float, climb: Climb | None = None
-    ) -> None:
-        self.model, self.on_the_way, self.radius, self.climb = model, on_the_way, radius, climb or find_mode
+    def __init__(self, model: Model, rows: Rows, on_the_way: Rows, radius: float) -> None:
+        self.model, self.on_the_way, self.radius = model, on_the_way, radius
         self.few, self.target = Target(model, Likelihood(on_the_way)), Target(model, Likelihood(rows))
         self.has_more = len(rows) > len(on_the_way)
         self.maxima: list[Mode] = []
@@ -92,7 +85,7 @@ class Climbs:
 
     def up(self, start: np.ndarray) -> End | None:
         """Where a climb ends, unless another one did."""
-        end = End(*self.climb(self.few, start))
+        end = End(*find_mode(self.few, start))
         if end.P is None:
             if any(np.allclose(end.a, other) for other in self.walls):
                 return None
@@ -101,7 +94,7 @@ class Climbs:
         peak = Mode(end.a, end.P, np.nan, SAME_RADIUS)
         if any(_is_same(self.model, peak, other._replace(radius=SAME_RADIUS)) for other in self.maxima):
             return None
-        a, P = self.climb(self.target, end.a) if self.has_more else (end.a, end.P)
+        a, P = find_mode(self.target, end.a) if self.has_more else (end.a, end.P)
         if P is None:
             return None
         mode = Mode(a, P, float(self.target.value(a[None])[0]), self.radius)

@@ -14,17 +14,14 @@ sampling estimate is hardly ever much too high, and annealing that lags is too l
 Symbols: ``legs`` = test beyond the posterior.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ..answers import nested_laplace_answer
-from ..models import Model
 from ..particles import systematic
 from ..targets import Likelihood, Path, Target
 from ._anneal import Anneal
 from ._answer_cloud import without_history
-from ._base import State, Step, Streams
+from ._base import Info, State, Step, Streams
 from ._hysteresis import bracketed, from_prior, hysteresis, way_back
 
 #: Standard error of an annealed answer, nats, that is not worth a try.
@@ -35,48 +32,19 @@ MAX_GAP_STD = 4.0
 NOT_GAUSSIAN = 0.5
 
 
-class Tested(NamedTuple):
-    """Checks of an annealed answer, and what has taken its place."""
-
-    n_replaced: int = 0  #: a density has answered
-    #: nats by which a density exceeds an annealed answer that it does not agree with; 0 where they agree,
-    #: nan where there was none
-    disagreement: float = np.nan
-    n_likelihoods: float = 0.0
-    n_gradients: float = 0.0
-    #: gap of two estimates of log Z(1.3)/Z(1), from the posterior and back to it, nats
-    hysteresis: float = np.nan
-    n_returned: int = 0  #: the mean of annealing both ways is the answer
-
-    def plus(self, later: "Tested") -> "Tested":
-        """Both: counts add up, and of the rest the later one is kept, where it is known."""
-        known = {name: value for name, value in later._asdict().items() if not np.isnan(value)}
-        counts = ("n_replaced", "n_returned", "n_likelihoods", "n_gradients")
-        return self._replace(**known | {name: getattr(self, name) + getattr(later, name) for name in counts})
-
-
-def cost(info: Any) -> float:
-    """Cost of a transition in gradients, particles × rows."""
-    # gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a
-    # survey
-    return float(getattr(info, "n_gradients", 0.0) + (1 / 6) * getattr(info, "n_likelihoods", 0.0))
-
-
 def is_due(state: State, path: Path, anneal: Anneal) -> bool:
     """Whether the rows have doubled since the last test, of a model that may be annealed into a neck."""
     adaptation = state.adaptation
-    if not may_lag(path.model) or anneal.resampling is None or not path.memory.complete:
+    model = path.model
+    # parameters have names of their own, and the posterior need not be log-concave
+    may_lag = model.slots is None and not (model.has_exact_posterior or model.has_one_mode)
+    if not may_lag or anneal.resampling is None or not path.memory.complete:
         return False
     # gradients of each particle on all rows from which an answer is an annealed one: a survey of the prior
     # costs 8, the shortest annealing 30
     if adaptation.checks.spent < 15.0 * state.cloud.M * path.n_at_hand:
         return False
     return path.n >= 2.0 * adaptation.checks.confirmed
-
-
-def may_lag(model: Model) -> bool:
-    """Whether its parameters have names of their own, and its posterior need not be log-concave."""
-    return model.slots is None and not (model.has_exact_posterior or model.has_one_mode)
 
 
 def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal) -> Step:
@@ -90,7 +58,7 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal) -> Step:
     for_nested = max(1.5 * spent, min(4e5, free))
     state = state._replace(adaptation=state.adaptation.checked(confirmed=path.n, spent=0.0))
     legs = hysteresis(anneal, state.cloud, state.adaptation, whole, rng, for_legs)
-    info = Tested(0, np.nan, legs.n_likelihoods, legs.n_gradients, legs.hysteresis)
+    info = legs.info._replace(hysteresis=legs.hysteresis)
     step = step._replace(state=state, info=info)
     if not legs.lags and state.cloud.log_evidence_std <= SHARP_ENOUGH:
         return step
@@ -100,16 +68,14 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal) -> Step:
         cloud = bracketed(step.state.cloud, legs, back)
         info = step.info
         if back is not None:
-            info = info.plus(
-                Tested(n_returned=1, n_likelihoods=back.n_likelihoods, n_gradients=back.n_gradients)
-            )
+            info = info.plus(back.info._replace(n_returned=1))
         step = step._replace(state=step.state._replace(cloud=cloud), info=info)
     return step
 
 
 def confirmed_at_once(step: Step, path: Path, rng: Streams, anneal: Anneal) -> Step | None:
     """The step of all rows with an answer that was tested; None where it need not be."""
-    spent = step.state._replace(adaptation=step.state.adaptation.checked(spent=cost(step.info)))
+    spent = step.state._replace(adaptation=step.state.adaptation.checked(spent=step.info.cost))
     if not is_due(spent, path, anneal):
         return None
     return confirmed(step._replace(state=spent), path, rng, anneal)
@@ -121,7 +87,7 @@ def _by_density(step: Step, path: Path, rng: Streams, most: float) -> tuple[Step
     cloud, target = state.cloud, Target(path.model, Likelihood(path.all_rows))
     theta = cloud.theta[systematic(cloud.W, rng.resampling, cloud.M)]
     nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise, path.model.hyperparameters)
-    info = Tested(n_likelihoods=nested.n_likelihoods * n_rows, n_gradients=nested.n_gradients * n_rows)
+    info = Info(nested.n_likelihoods * n_rows, nested.n_gradients * n_rows)
     found, is_taken = nested.answer, False
     if found is not None:
         excess = found.log_evidence - cloud.log_evidence

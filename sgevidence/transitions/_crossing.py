@@ -29,7 +29,7 @@ near, all rows are annealed again from the prior.
 Symbols: ``a, P`` = maximum and precision, ``B`` = ellipsoid around it, ``near`` = weight of particles in B.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,9 +38,9 @@ from ..models import Model
 from ..particles import Cloud
 from ..targets import TOO_NOISY, Likelihood, Path, Target, anchored_at_mode
 from ._anneal import Anneal, Reweight
-from ._base import Offer, State, Step, Streams, Transition, check_rows
+from ._base import Info, Offer, State, Step, Streams, Transition, check_rows
 from ._climbs import N_LOOKED_AT, Ends, climbed
-from ._confirm import confirmed, cost, is_due
+from ._confirm import confirmed, is_due
 from ._from_folds import FromFolds
 from ._from_modes import FromModes
 from ._from_proposal import FromProposal
@@ -51,8 +51,8 @@ from ._mode_search import (
     ModeSearch,
     modes_are_due,
 )
-from ._modes import ModeImportance, Renewed
-from ._prior_survey import PriorSurvey, Restart
+from ._modes import ModeImportance
+from ._prior_survey import PriorSurvey
 from ._watchlist import AWAY_FACTOR, SHORT_NATS, Watchlist, nearest
 
 #: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.
@@ -64,8 +64,8 @@ NEGLIGIBLE_WEIGHT = 1e-3
 class MissedModes:
     """The maxima of one path, against the cloud at its end."""
 
-    def __init__(self, search: ModeSearch, path: Path, rng: Streams, restart: Restart) -> None:
-        self.search, self.path, self.rng, self.restart = search, path, rng, restart
+    def __init__(self, search: ModeSearch, path: Path, rng: Streams, survey: PriorSurvey) -> None:
+        self.search, self.path, self.rng, self.survey = search, path, rng, survey
         self.importance = ModeImportance(search, path, rng)
 
     @staticmethod
@@ -111,7 +111,8 @@ class MissedModes:
             gain = mass - cloud.log_evidence
             if near < NEGLIGIBLE_WEIGHT and gain > SIGNIFICANT_GAIN_NATS:
                 missed = float(np.fmax(missed, gain))
-        info, adaptation = Renewed(n_renewals, missed, importance.n_likelihoods), step.state.adaptation
+        adaptation = step.state.adaptation
+        info = Info(importance.n_likelihoods, n_renewals=n_renewals, missed_mode=missed)
         if n_renewals:
             adaptation = adaptation._replace(alike=np.nan)
         state, anchor = step.state._replace(cloud=cloud, adaptation=adaptation), step.anchor
@@ -133,12 +134,12 @@ class MissedModes:
         gap = gaps(step.state.cloud, ends, target)
         if not np.any(gap < SHORT_NATS):
             return step, gap
-        again = self.restart(step.state, self.path, self.rng)
+        again = self.survey.restarted(step.state, self.path, self.rng)
         if not again.crossed:
             is_missed = step.state.is_rivalled and -gap.min() > SIGNIFICANT_GAIN_NATS
-            info = step.info.plus(Renewed(missed_mode=-gap.min() if is_missed else np.nan))
+            info = step.info.plus(Info(missed_mode=-gap.min() if is_missed else np.nan))
             return step._replace(info=info), gap
-        info = step.info.plus(Renewed(1, n_likelihoods=again.info.n_likelihoods))
+        info = step.info.plus(Info(again.info.n_likelihoods, n_renewals=1))
         return Step(again.state, info, is_from_outside=True), np.zeros(len(gap))
 
 
@@ -171,10 +172,14 @@ class Crossing(NamedTuple):
     from_all_rows: FromProposal | None = None  #: it answers for all rows at once; None: it is switched off
     anchors_early: bool = True  #: also while the reservoir has all rows
 
+    def survey(self, state: State, path: Path) -> PriorSurvey | None:
+        """The look at the prior, for the first rows of a model that may have several modes; else None."""
+        survey = PriorSurvey(self.anneal)
+        return survey if self.mode_search is not None and survey.applies(state, path) else None
+
     def plan(self, state: State, path: Path, rng: Streams) -> Plan:
         """Transitions that may carry the cloud across the chunk, in the order in which they are tried."""
         anneal, search, asked = self.anneal, self.mode_search, self.from_all_rows
-        survey = PriorSurvey(anneal)
         from_modes = None
         if asked is not None and self.anchors_early:
             from_modes = FromModes(anneal.n_particles, asked.tolerance)
@@ -183,7 +188,7 @@ class Crossing(NamedTuple):
         if search is not None and modes_are_due(search, path):
             modes = ModeImportance(search, path, rng)
         ways = [
-            survey if search is not None and survey.applies(state, path) else None,
+            self.survey(state, path),
             asked if first else None,
             None if anneal.resampling is None else Reweight(anneal.target_ess, from_modes is not None),
             from_modes,
@@ -191,12 +196,12 @@ class Crossing(NamedTuple):
             modes,
             anneal,
         ]
-        looks = [modes, None if search is None else MissedModes(search, path, rng, Restart(anneal))]
+        looks = [modes, None if search is None else MissedModes(search, path, rng, PriorSurvey(anneal))]
         return Plan([way for way in ways if way], [look for look in looks if look])
 
     def __call__(
         self, state: State, path: Path, rng: Streams, is_last: bool = False
-    ) -> tuple[State, list[Any]]:
+    ) -> tuple[State, list[Info]]:
         """The state after the chunk, in which its rows are history, or still pending.
 
         ``is_last`` says that the rows of the call end with the chunk.
@@ -225,10 +230,10 @@ class Crossing(NamedTuple):
 
     def across(
         self, ways: list[Transition], state: State, path: Path, rng: Streams
-    ) -> tuple[Step, Path, list[Any]]:
+    ) -> tuple[Step, Path, list[Info]]:
         """The step of the first way that crosses, the path with what was learnt of it, and all infos."""
-        infos = []
-        if not isinstance(ways[0], PriorSurvey):  # which knows more points that may explain the rows
+        infos: list[Info] = []
+        if self.survey(state, path) is None:  # which knows more points that may explain the rows
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         state = state._replace(adaptation=state.adaptation._replace(sample_noise=np.nan))
         before = state
@@ -245,23 +250,16 @@ class Crossing(NamedTuple):
             offered = asked.state.offered or state.offered
             if path.model.has_one_mode:  # one that declines is asked again when the rows have doubled
                 state = state._replace(
-                    adaptation=state.adaptation._replace(asked=asked.state.adaptation.asked)
+                    adaptation=state.adaptation.checked(asked=asked.state.adaptation.checks.asked)
                 )
             step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
         state = step.state.foreseen(before, path)
-        spent = state.adaptation.checks.spent + sum(map(cost, infos))
+        spent = state.adaptation.checks.spent + sum(info.cost for info in infos)
         state = state._replace(adaptation=state.adaptation.checked(spent=spent))
         return step._replace(state=state), path, infos
 
-    def at_once(
-        self, state: State, model: Model, rows: Rows | FoldedRows, rng: Streams
-    ) -> tuple[State, list[Any]]:
+    def at_once(self, state: State, model: Model, rows: Rows, rng: Streams) -> tuple[State, list[Info]]:
         """However many rows, by the transition that answers for all of them; no infos where it does not."""
-        if isinstance(rows, FoldedRows):
-            way = FromFolds(
-                model, self.anneal.n_particles(rows.total_weight), self.mode_search, self._cloud_of_few
-            )
-            return way(state, rows, rng)
         from_all, closed_form = self.from_all_rows, FromProposal.is_closed_form(model)
         if from_all is None or not (closed_form or rows.total_weight >= state.n):
             return state, []
@@ -280,6 +278,13 @@ class Crossing(NamedTuple):
         forgotten = step.state.adaptation._replace(rivals=None)
         step = step._replace(state=step.state._replace(adaptation=forgotten))
         return self._committed(step, path, rng), [step.info]
+
+    def of_folds(
+        self, state: State, model: Model, rows: FoldedRows, rng: Streams
+    ) -> tuple[State, list[Info]]:
+        """However many rows that nobody holds, by sums over their parts."""
+        M = self.anneal.n_particles(rows.total_weight)
+        return FromFolds(model, M, self.mode_search, self._cloud_of_few)(state, rows, rng)
 
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
         """The cloud of few rows, by what answers for all of them; None where these do not answer."""
@@ -308,11 +313,11 @@ def is_better(offered: Offer, cloud: Cloud) -> bool:
     return bool(exceeds or cloud.log_evidence_std > 3.0 * offered.cloud.log_evidence_std)
 
 
-def _or_offered(step: Step, offered: Offer | None, infos: list[Any]) -> Step:
+def _or_offered(step: Step, offered: Offer | None, infos: list[Info]) -> Step:
     """The step, or what was offered in its place if that is better, which ``infos`` is told."""
     if offered is None or not is_better(offered, step.state.cloud):
         return step
-    infos.append(Renewed(n_renewals=1))
+    infos.append(Info(n_renewals=1))
     state = step.state._replace(cloud=offered.cloud, answered=offered.answered)
     return Step(state, is_from_outside=True)
 

@@ -36,9 +36,8 @@ from ..models import Model
 from ..particles import Cloud
 from ..targets import Likelihood, Target
 from ._answer_cloud import exact_cloud, without_history
-from ._base import Answered, State, Streams
+from ._base import Answered, Info, State, Streams
 from ._climbs import climbed
-from ._from_proposal import Proposed
 from ._mode_search import ModeSearch, find_modes, maxima_from, subsample, wider
 
 #: Rows of which the cloud of the engine is asked, and its particles from which modes are climbed to.
@@ -161,7 +160,7 @@ class FromFolds(NamedTuple):
         known = self.model.has_exact_posterior or self.model.is_log_concave
         return known or self.search is not None
 
-    def __call__(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
+    def __call__(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Info]]:
         """The state after the rows, and a list of what it cost; or :class:`FoldsDoNotSuffice`."""
         if not self.applies() or state.n_rows:
             raise FoldsDoNotSuffice("sums over the rows do not tell the posterior of this model")
@@ -177,8 +176,8 @@ class FromFolds(NamedTuple):
                 self.model, rows, starts, state.memory, rng.noise, self.n_particles
             )
         n = rows.total_weight
-        adaptation = state.adaptation._replace(asked=n)
-        info = Proposed(1, found.n_likelihoods, found.n_gradients)
+        adaptation = state.adaptation.checked(asked=n)
+        info = Info(found.n_likelihoods, found.n_gradients, n_proposals=1)
         return State(without_history(found), memory, adaptation, answered=Answered(n)), [info]
 
     def modes(self, state: State, sample: Rows, rng: Streams) -> list[np.ndarray]:
@@ -207,10 +206,10 @@ class FromFolds(NamedTuple):
             return []
         return list(cloud.theta[rng.rows.choice(cloud.M, N_CLIMBED_FROM_ENGINE, p=cloud.W)])
 
-    def _in_closed_form(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
+    def _in_closed_form(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Info]]:
         sums = rows.fold(self.model.sums)
         cloud = exact_cloud(self.model, sums, rng.noise, self.n_particles)
         if cloud is None:
             raise FoldsDoNotSuffice("the rows have sums beyond what double precision holds: rescale them")
         memory = state.memory.summed(rows, sums)
-        return state._replace(cloud=cloud, memory=memory, answered=Answered(memory.n)), [Proposed(1)]
+        return state._replace(cloud=cloud, memory=memory, answered=Answered(memory.n)), [Info(n_proposals=1)]

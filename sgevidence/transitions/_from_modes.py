@@ -36,8 +36,7 @@ from ..targets import (
     of_history,
 )
 from ._answer_cloud import without_history
-from ._base import State, Step, Streams
-from ._from_proposal import Proposed
+from ._base import Info, State, Step, Streams
 
 #: Rows of history or chunk up to which all of them are weighed; nats that a sample of more may add to log Z.
 MAX_WHOLE_ROWS, MAX_WEIGHED_NOISE = 2500, 0.01
@@ -61,7 +60,7 @@ class FromModes(NamedTuple):
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         if path.memory.anchor is None:
-            return Step(state, Proposed(), crossed=False)
+            return Step(state, crossed=False)
         try:
             new, after = anchored(path, rng.rows)
             if not np.isfinite(after.S):
@@ -69,15 +68,15 @@ class FromModes(NamedTuple):
             weighed = Weighing(path, new, after, rng.rows)
             found = self._draws(state, gaussian(path.model, after), weighed, rng)
         except np.linalg.LinAlgError:
-            return Step(state, Proposed(), crossed=False)
+            return Step(state, crossed=False)
         cost = weighed.n_likelihoods
         if found is None:
-            return Step(state, Proposed(n_likelihoods=cost), crossed=False)
+            return Step(state, Info(cost), crossed=False)
         std = float(np.hypot(found.draws.std, weighed.common_var**0.5))
         answer = found.answer(std, path.n_at_hand, self.n_particles(path.n), rng.noise)
         adaptation = state.adaptation._replace(sample_noise=weighed.spread_var**0.5)
         state = state._replace(cloud=without_history(answer), adaptation=adaptation, pending=None, ell=None)
-        return Step(state, Proposed(1, cost), anchor=after)
+        return Step(state, Info(cost, n_proposals=1), anchor=after)
 
     def _draws(self, state: State, peak: Peak, log_joint: "Weighing", rng: Streams) -> Adapted | None:
         """Draws that suffice, of q that no particle speaks against; else None."""

@@ -27,7 +27,7 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Path
 from ._answer_cloud import exact_cloud, without_history
-from ._base import Answered, Offer, State, Step, Streams
+from ._base import Answered, Info, Offer, State, Step, Streams
 
 #: Standard error of the log evidence, nats, from which particles of the rows before may know more.
 BLUNT_STD_NATS = 0.3
@@ -83,14 +83,6 @@ class Proposal(BaseEstimator):
         self.first_rows = first_rows
 
 
-class Proposed(NamedTuple):
-    """The cost of an answer."""
-
-    n_proposals: int = 0
-    n_likelihoods: float = 0.0
-    n_gradients: float = 0.0
-
-
 class FromProposal(NamedTuple):
     """Take evidence and particles from the model's proposal.
 
@@ -113,7 +105,7 @@ class FromProposal(NamedTuple):
         """To rows all of which are at hand, if they have grown since it had no answer, or was blunt."""
         if path.n < self.first_rows or not path.memory.complete or self.answers is None:
             return False
-        asked = state.adaptation.asked
+        asked = state.adaptation.checks.asked
         has_answered = state.components is not None and state.answered.n >= asked
         always = self.is_closed_form(path.model) or (self.first_after < np.inf and has_answered)
         return always or path.n >= self._growth(path) * asked
@@ -126,7 +118,7 @@ class FromProposal(NamedTuple):
         """Whether it is asked before particles are weighed."""
         if self.is_closed_form(path.model):
             return True
-        return self.first_after < np.inf and path.n >= self.first_after * state.adaptation.asked
+        return self.first_after < np.inf and path.n >= self.first_after * state.adaptation.checks.asked
 
     def knows_more(self, state: State, path: Path) -> bool:
         """Whether it should be asked of rows that particles have just crossed and know little of."""
@@ -137,7 +129,11 @@ class FromProposal(NamedTuple):
             if path.model.has_one_mode
             else np.inf
         )
-        return state.log_evidence_std > most and state.adaptation.asked < path.n and self.applies(state, path)
+        return (
+            state.log_evidence_std > most
+            and state.adaptation.checks.asked < path.n
+            and self.applies(state, path)
+        )
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         answers, M = self.answers, self.n_particles(path.n)
@@ -147,14 +143,14 @@ class FromProposal(NamedTuple):
             return self._in_closed_form(state, path, rng, M)
         found = answers(path.model, path.all_rows, rng.noise, M)
         state = state._replace(declined=found.words if isinstance(found, Declined) else "")
-        adaptation = state.adaptation._replace(asked=path.n)
+        adaptation = state.adaptation.checked(asked=path.n)
         if not isinstance(found, Answer):  # which costs nothing where strata would take too long
             is_cheap = path.model.has_one_mode and path.n_rows < FEW_ROWS
             wait = 1.0 if is_cheap else 2.0 / self._growth(path)  # until rows have doubled
-            again = state.adaptation._replace(asked=wait * path.n)
+            again = state.adaptation.checked(asked=wait * path.n)
             adaptation = again if self.first_after == np.inf else state.adaptation
-            return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
-        info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
+            return Step(state._replace(adaptation=adaptation), crossed=False)
+        info, cloud = Info(found.n_likelihoods, found.n_gradients, n_proposals=1), without_history(found)
         answered = Answered(path.n, found.components, found.doubts)
         if state.n_rows and path.model.n_params < UNANNEALED_PARAMETERS and is_blunt(found):
             offered = Offer(cloud, path.n_rows, answered)
@@ -173,7 +169,7 @@ class FromProposal(NamedTuple):
         if cloud is None:  # beyond what double precision holds, which particles could not do better
             raise ImpossibleRowsError(path.chunk.take(largest(path.chunk)), path.memory.n_rows)
         memory = path.memory.summed(path.chunk, sums)
-        return Step(State(cloud, memory, state.adaptation, answered=Answered(path.n)), Proposed(1))
+        return Step(State(cloud, memory, state.adaptation, answered=Answered(path.n)), Info(n_proposals=1))
 
 
 def is_blunt(found: Answer) -> bool:

@@ -30,7 +30,7 @@ from ..history import Memory
 from ..particles import Cloud, Genealogy, Weights, next_step
 from ..targets import Path
 from ._anneal import Anneal
-from ._base import Adaptation, Streams
+from ._base import Adaptation, Info, Streams
 
 #: λ at which the cloud turns: at 1.1 gaps are a third, and eight schools do not show.
 TURNING_LAMBDA = 1.3
@@ -49,8 +49,7 @@ class Leg(NamedTuple):
     adaptation: Adaptation
     log_ratio: float  #: log Z at the end over that at the start, nats
     has_arrived: bool
-    n_likelihoods: float
-    n_gradients: float
+    info: Info
 
 
 class Hysteresis(NamedTuple):
@@ -61,8 +60,7 @@ class Hysteresis(NamedTuple):
     hysteresis: float
     std: float  #: its standard error
     returned: Leg  #: the way back to λ = 1
-    n_likelihoods: float
-    n_gradients: float
+    info: Info
 
     @property
     def lags(self) -> bool:
@@ -87,7 +85,7 @@ def hysteresis(
     # particles of the legs: five hundred know gaps to 0.06 nats, and two hundred are too few
     M = int(min(cloud.M, 500, most / 150))
     if M < min(200, cloud.M):
-        return Hysteresis(np.nan, np.nan, Leg(cloud, adaptation, 0.0, True, 0.0, 0.0), 0.0, 0.0)
+        return Hysteresis(np.nan, np.nan, Leg(cloud, adaptation, 0.0, True, Info()), Info())
     anneal = anneal._replace(schedule=None, watch=None, n_particles=lambda n: M, max_steps=MAX_LEG_RUNGS)
     cloud = cloud._replace(genealogy=Genealogy.planted(cloud.M), shared_var=0.0)
     up = tempered(anneal, cloud, adaptation, path, (1.0, TURNING_LAMBDA), rng)
@@ -97,8 +95,7 @@ def hysteresis(
         up.log_ratio + down.log_ratio if arrived else np.inf,
         down.cloud.log_evidence_std,
         down,
-        up.n_likelihoods + down.n_likelihoods,
-        up.n_gradients + down.n_gradients,
+        up.info.plus(down.info),
     )
 
 
@@ -107,10 +104,10 @@ def tempered(
 ) -> Leg:
     """The cloud tempered from one λ to another, up or down."""
     (lam, end), move = ends, anneal.move.along(path, rng)
-    sign, before, n_likelihoods, n_gradients = np.sign(end - lam), cloud.log_evidence, 0.0, 0.0
+    sign, before, info = np.sign(end - lam), cloud.log_evidence, Info()
     for _ in range(anneal.max_steps):
         ell = sign * path.increment(cloud.theta)
-        n_likelihoods += cloud.M * len(path.chunk)
+        info = info.plus(Info(cloud.M * len(path.chunk)))
         rest = abs(end - lam)
         delta = next_step(ell, cloud.weights.log_w, rest, anneal.target_ess)
         lam = end if delta == rest else lam + sign * delta
@@ -118,11 +115,11 @@ def tempered(
         if lam == 0.0:  # no move tells more
             break
         cloud, adaptation, moved = anneal.renewed(cloud, move, lam, adaptation, path, rng)
-        n_gradients += moved.n_gradients
+        info = info.plus(Info(n_gradients=moved.n_gradients))
         if lam == end:
             break
     ratio = cloud.log_evidence - before
-    return Leg(cloud, adaptation, ratio, bool(lam == end), n_likelihoods, n_gradients)
+    return Leg(cloud, adaptation, ratio, bool(lam == end), info)
 
 
 def way_back(anneal: Anneal, legs: Hysteresis, path: Path, rng: Streams) -> Leg | None:
@@ -139,12 +136,8 @@ def way_back(anneal: Anneal, legs: Hysteresis, path: Path, rng: Streams) -> Leg 
     anneal = anneal._replace(schedule=None, watch=None, n_particles=lambda n: cloud.M, max_steps=MAX_RUNGS)
     cloud = cloud._replace(genealogy=Genealogy.planted(cloud.M))
     leg = tempered(anneal, cloud, legs.returned.adaptation, path, (1.0, 0.0), rng)
-    n_likelihoods = leg.n_likelihoods + cloud.M * len(path.chunk)
-    return (
-        leg._replace(log_ratio=leg.log_ratio - np.log(possible), n_likelihoods=n_likelihoods)
-        if leg.has_arrived
-        else None
-    )
+    info = leg.info.plus(Info(cloud.M * len(path.chunk)))
+    return leg._replace(log_ratio=leg.log_ratio - np.log(possible), info=info) if leg.has_arrived else None
 
 
 def bracketed(cloud: Cloud, legs: Hysteresis, back: Leg | None) -> Cloud:

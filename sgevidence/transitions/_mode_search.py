@@ -56,10 +56,7 @@ class Mode(NamedTuple):
         return float(self.value + 0.5 * len(self.a) * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(self.P)[1])
 
     def reference(self, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
-        return None if model.slots is None else self._in_slots(model.slots)
-
-    def _in_slots(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.a[slots], np.ones(slots.shape)
+        return None if model.slots is None else (self.a[model.slots], np.ones(model.slots.shape))
 
 
 class ModeSearch(BaseEstimator):

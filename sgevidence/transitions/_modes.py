@@ -23,7 +23,7 @@ from ..answers import importance_draws
 from ..history import Rows
 from ..particles import Cloud, Genealogy, Weights, log_sum_exp, siblings, systematic
 from ..targets import Likelihood, Path, Target, find_mode
-from ._base import State, Step, Streams
+from ._base import Info, State, Step, Streams
 from ._mode_search import (
     GOOD_ENOUGH_NATS,
     SIGNIFICANT_ERRORS,
@@ -66,23 +66,6 @@ class Draws(NamedTuple):
         return bool(self.weights.ess > max(MIN_REGION_SHARE * inside, MIN_REGION_DRAWS))
 
 
-class Renewed(NamedTuple):
-    """Modes whose share of the evidence was taken from importance sampling around them."""
-
-    n_renewals: int = 0
-    #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
-    missed_mode: float = np.nan
-    n_likelihoods: float = 0.0
-
-    def plus(self, more: "Renewed") -> "Renewed":
-        """Both."""
-        return Renewed(
-            self.n_renewals + more.n_renewals,
-            float(np.fmax(self.missed_mode, more.missed_mode)),
-            self.n_likelihoods + more.n_likelihoods,
-        )
-
-
 class ModeImportance:
     """The modes of one path, sought when asked for: a transition before annealing, a repair after it."""
 
@@ -107,7 +90,7 @@ class ModeImportance:
         self.rng = rng
         modes, ell = self.modes, state.ell
         if not path.memory.complete:
-            return Step(state, Renewed(), crossed=False)
+            return Step(state, crossed=False)
         if ell is None:
             ell = path.increment(state.theta)
             self.n_likelihoods += len(ell) * len(path.chunk)
@@ -139,9 +122,9 @@ class ModeImportance:
         info = self._info(n_renewals=n_renewals)
         return Step(state, info, anchor=anchor, is_from_outside=n_renewals > 0)
 
-    def _info(self, **words: Any) -> Renewed:
+    def _info(self, **words: Any) -> Info:
         spent, self.n_likelihoods = self.n_likelihoods, 0.0
-        return Renewed(n_likelihoods=spent, **words)
+        return Info(n_likelihoods=spent, **words)
 
     def _better(self, cloud: Cloud, mode: Mode) -> tuple[Cloud, bool] | None:
         """The better of the two estimates, and whether it has new particles; None if neither improves."""

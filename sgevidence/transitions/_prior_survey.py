@@ -26,8 +26,8 @@ import numpy as np
 from ..history import Memory
 from ..particles import Cloud, Weights, ess, siblings
 from ..targets import Path
-from ._anneal import Anneal, Weighed
-from ._base import State, Step, Streams, check_rows
+from ._anneal import Anneal
+from ._base import Info, State, Step, Streams, check_rows
 
 #: Draws of the prior: of a part of 10⁻⁴ they meet ten.
 N_SURVEYED = 100_000
@@ -66,11 +66,13 @@ class PriorSurvey(NamedTuple):
         state = state._replace(adaptation=state.adaptation._replace(alike=alike))
         weighted = cloud.weighted(ell)
         if scheme is None or cloud.M == M or weighted.weights.ess < M:
-            return Step(state._replace(cloud=cloud, ell=ell), Weighed(cost), crossed=False)
+            return Step(state._replace(cloud=cloud, ell=ell), Info(cost), crossed=False)
         parents = scheme(weighted.W, rng.resampling, M)
         family = siblings(parents, weighted.log_evidence_std**2)
         cloud = Cloud(cloud.theta[parents], Weights.ones(M), weighted.log_evidence, family)
-        return Step(state._replace(cloud=cloud, ell=None), Weighed(cost, weighted.weights.ess, (1.0,)))
+        return Step(
+            state._replace(cloud=cloud, ell=None), Info(cost, ess=weighted.weights.ess, lambdas=(1.0,))
+        )
 
     def n_draws(self, ell: np.ndarray, path: Path) -> int:
         """N, by what annealing M particles of these ℓ (M,) would cost."""
@@ -82,20 +84,17 @@ class PriorSurvey(NamedTuple):
         # numbers in all draws that are held at a time: 64 MB
         return int(min(N_SURVEYED, affordable, 8_000_000 / path.model.n_params))
 
+    def restarted(self, state: State, path: Path, rng: Streams) -> Step:
+        """All rows at hand once more from the prior, where the cloud has lost its way.
 
-class Restart(NamedTuple):
-    """All rows at hand once more from the prior, where the cloud has lost its way."""
-
-    anneal: Anneal
-
-    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        """A cloud that knows nothing of the one before; declines where rows are gone."""
+        A cloud that knows nothing of the one before; declines where rows are gone.
+        """
         if not path.memory.complete:
             return Step(state, crossed=False)
         theta = path.model.sample_prior(rng.noise, self.anneal.n_particles(0.0))
         afresh = State(Cloud.planted(theta), Memory.empty())
         again = Path(path.model, afresh.memory, path.all_rows)
-        step = PriorSurvey(self.anneal)(afresh, again, rng)
+        step = self(afresh, again, rng)
         if not step.crossed:
             step = self.anneal(step.state, again, rng)
         learnt = step.state.adaptation

@@ -59,18 +59,12 @@ def test_a_sample_of_the_history_needs_an_anchor():
 
 
 def test_doubts_are_told_and_kept(rng):
-    """The line that the warning names is where ``run`` was called."""
+    """The line that the warning names is the user's."""
     result = SGAIS(50, proposal=None).run(MODEL, data(MODEL, 20, rng), rng)
 
-    def _run(*doubts):
-        return result.doubted(doubts)
-
-    def doubting(*doubts):
-        return _run(*doubts)
-
     with pytest.warns(EvidenceWarning) as caught:
-        doubted = doubting("this", "that")
+        doubted = result.doubted(["this", "that"])
     assert [str(one.message) for one in caught] == ["this", "that"]
     assert caught[0].filename == __file__
-    assert getline(__file__, caught[0].lineno).strip() == 'doubted = doubting("this", "that")'
+    assert getline(__file__, caught[0].lineno).strip() == 'doubted = result.doubted(["this", "that"])'
     assert doubted.warnings == ("this", "that") and result.warnings == ()

@@ -7,8 +7,7 @@ import pytest
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
 from sgevidence.samplers import AIS, NestedSampling
-from sgevidence.samplers._other_modes import climb, doubts_of_missed_modes
-from sgevidence.targets import find_mode
+from sgevidence.samplers._other_modes import doubts_of_missed_modes
 
 WIDE, NO_ROWS = 5.0, Rows.of(np.zeros((1, 1)), np.zeros(1))
 
@@ -78,24 +77,3 @@ def test_samplers_look_again(sampler, monkeypatch, rng):
     assert any("too few draws" in words for words in result.warnings)
     monkeypatch.undo()
     assert not any("too few draws" in words for words in sampler.run(model_of(TWO, 1), NO_ROWS, rng).warnings)
-
-
-class Tent:
-    """−√(10⁻⁶ + x²): so straight at x = 10 that Newton's step is a billion widths long."""
-
-    def value(self, x):
-        return -np.sqrt(1e-6 + x[:, 0] ** 2)
-
-    def value_and_grad(self, x):
-        return self.value(x), x / self.value(x)[:, None]
-
-    def derivatives(self, a):
-        f, g = self.value_and_grad(a[None])
-        return f[0], g[0], np.array([[1e-6 / -(f[0] ** 3)]])
-
-
-def test_lbfgs_goes_on_where_newton_stops():
-    start = np.array([10.0])
-    assert find_mode(Tent(), start)[1] is None
-    a, P = climb(Tent(), start)
-    assert abs(a[0]) < 1e-3 and P is not None

@@ -22,6 +22,7 @@ from sgevidence import (
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Weights
+from sgevidence.published import PriorSampling
 from sgevidence.samplers import Exact, UntilPrecise, answer
 
 ROWS = Rows.of(np.zeros((3, 1)))
@@ -201,3 +202,11 @@ def test_the_error_of_200_fits_covers_the_closed_form(target, rng):
     assert np.all(std <= target)
     assert np.sum(np.abs(z) < 1.96) >= binom.ppf(1e-3, 200, 0.93)
     assert z.std() > 0.6
+
+
+def test_doubts_of_runs_name_the_line_of_the_user(rng):
+    """Through joblib, too; a draw or two of the prior say little."""
+    rows = Rows.of(rng.standard_normal((50, 3)), rng.standard_normal(50))
+    with pytest.warns(EvidenceWarning, match="draws count") as given:
+        UntilPrecise(1e9, sampler=PriorSampling(4)).run(LinearModel(3, noise_std=1.0), rows, rng)
+    assert {one.filename for one in given} == {__file__}

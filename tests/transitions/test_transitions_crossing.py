@@ -16,10 +16,10 @@ from sgevidence.transitions import (
     Anneal,
     Crossing,
     FromProposal,
+    Info,
     ModeSearch,
     Offer,
     Proposal,
-    Renewed,
     Reweight,
     State,
     Step,
@@ -130,7 +130,7 @@ def check_taken_back(rng, monkeypatch):
 
         def renewed(self, step):
             cloud = step.state.cloud._replace(log_Z=step.state.cloud.log_Z - 2.0)
-            return Step(step.state._replace(cloud=cloud), Renewed(n_renewals=1), is_from_outside=True)
+            return Step(step.state._replace(cloud=cloud), Info(n_renewals=1), is_from_outside=True)
 
     planned(monkeypatch, offering(offered), [Low()])
     state, infos = crossing()(State(Cloud.planted(theta), Memory.empty()), path_of(rows), streams)

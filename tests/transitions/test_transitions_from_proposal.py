@@ -56,7 +56,7 @@ def test_what_is_no_closed_form_is_asked_when_the_rows_have_doubled(rng, monkeyp
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=200)
     state, _ = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows[:100], rng)
-    again = state.adaptation.asked * _from_proposal.KEPT_GROWTH  # LINEAR has one mode
+    again = state.adaptation.checks.asked * _from_proposal.KEPT_GROWTH  # LINEAR has one mode
     assert asked == [100] and again == pytest.approx(200)  # once, though it is in both places
     for start in range(100, 400, 30):
         state, _ = sampler.update(state, LINEAR, rows[start : start + 30], rng)
@@ -147,7 +147,11 @@ def test_a_stream_of_a_mixture_asks_first_when_the_rows_have_grown_by_a_quarter(
         exact = LINEAR.exact_log_evidence(rows[: start + size])
         assert state.n_rows == start + size
         assert abs(state.log_evidence - exact) < 4 * state.log_evidence_std + 1e-9
-        assert state.adaptation.asked <= state.n < _sgais.PROPOSAL_ROW_GROWTH * state.adaptation.asked + size
+        assert (
+            state.adaptation.checks.asked
+            <= state.n
+            < _sgais.PROPOSAL_ROW_GROWTH * state.adaptation.checks.asked + size
+        )
     assert as_a_mixture[0] == size and len(as_a_mixture) < 30
 
 

@@ -79,4 +79,4 @@ def test_a_cloud_that_has_lost_a_neck_lags_and_its_bar_says_so():
 def test_no_leg_is_begun_that_costs_too_much():
     path, _, draws, rng = problem(4)
     legs = hysteresis(anneal(), Cloud.planted(draws), Adaptation(), path, rng, most=10.0)
-    assert np.isnan(legs.hysteresis) and not legs.lags and legs.n_gradients == 0.0
+    assert np.isnan(legs.hysteresis) and not legs.lags and legs.info.n_gradients == 0.0

@@ -244,7 +244,7 @@ def test_where_nothing_is_possible_nothing_is_known(rng):
     model = CustomModel(*normal_prior(2), lambda theta, X, y: -np.inf + 0.0 * theta[:, :1] * X[:, 0], 2)
     state = State(Cloud.planted(rng.standard_normal((20, 2))), Memory.empty())
     path, streams = Path(model, state.memory, Rows.of(np.zeros((4, 1)))), Streams.spawned(rng)
-    look = _crossing.MissedModes(ModeSearch(), path, streams, restart=None)
+    look = _crossing.MissedModes(ModeSearch(), path, streams, survey=None)
     for _ in range(2):
         state = look.renewed(Step(state)).state
         assert state.adaptation.rivals.theta.shape == (0, 2) and not state.is_rivalled

@@ -16,7 +16,7 @@ from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud
 from sgevidence.targets import Path
 from sgevidence.transitions import HMC, Anneal, State, Streams
-from sgevidence.transitions._prior_survey import N_SURVEYED, PriorSurvey, Restart
+from sgevidence.transitions._prior_survey import N_SURVEYED, PriorSurvey
 
 ONE_ROW = Rows.of(np.zeros((1, 1)))
 
@@ -214,7 +214,7 @@ def test_draws_that_count_are_the_answer(rng):
 
 
 MODEL, M = LinearModel(2, noise_std=1.0), 400
-RESTART = Restart(Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: M))
+RESTART = PriorSurvey(Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: M))
 
 
 def wrong_cloud(rng, rows, capacity=None):
@@ -223,7 +223,7 @@ def wrong_cloud(rng, rows, capacity=None):
     return state, state.path(MODEL, rows[60:])
 
 
-def check_restarted(rng, call=Restart.__call__):
+def check_restarted(rng, call=PriorSurvey.restarted):
     rows = data(MODEL, 80, rng)
     state, path = wrong_cloud(rng, rows)
     step = call(RESTART, state, path, Streams.spawned(rng))
@@ -248,12 +248,12 @@ def test_nothing_of_the_cloud_before_is_left(rng):
     ids=["the new rows only", "the old cloud"],
 )
 def test_a_mistake_is_seen(rng, right, wrong):
-    mutant = broken(Restart.__call__, right, wrong)
+    mutant = broken(PriorSurvey.restarted, right, wrong)
     with pytest.raises(AssertionError, match="evidence off"):
         check_restarted(rng, mutant)
 
 
 def test_it_declines_where_rows_are_gone(rng):
     state, path = wrong_cloud(rng, data(MODEL, 80, rng), capacity=16)
-    step = RESTART(state, path, Streams.spawned(rng))
+    step = RESTART.restarted(state, path, Streams.spawned(rng))
     assert not step.crossed and step.state is state

@@ -39,7 +39,7 @@ def answer_from(strata: Strata, model: Model, rows: Rows, rng: np.random.Generat
         float(found.log_evidence_std[-1]),
         found.n_likelihoods,
         components=components,
-        doubts=() if found.doubt is None else (found.doubt,),
+        doubts=(found.doubt,) if found.doubt else (),
     )
 
 

@@ -38,7 +38,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from ...answers import Doubt
 from ...models import log_dirichlet
 from ...particles import systematic
 from ..components import ComponentFamily
@@ -109,7 +108,7 @@ class MixturePosterior(NamedTuple):
     log_strata_std: np.ndarray  #: their standard errors, (s,)
     log_weights: np.ndarray  #: log π of posterior draws at K, (n_draws, K)
     components: Any  #: parameters of the family, arrays that begin with (n_draws, K)
-    doubt: Doubt | None  #: why the answer should not be trusted as it is
+    doubt: str  #: why the answer should not be trusted as it is
     n_likelihoods: float  #: rows × points
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...answers import Doubt
 from ..components import ComponentFamily
 from ._stratum import Stratum
 from ._sweeps import Problem
@@ -25,8 +24,8 @@ MAX_SEARCHED_ROWS = 20
 MATTERING_SHARE = 0.1
 
 
-def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray) -> Doubt | None:
-    """The largest doubt of all, with p(k | x, K)."""
+def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray) -> str:
+    """The largest doubt of all, or none, with p(k | x, K)."""
     doubts: list[tuple[float, str]] = []
     for one, p in zip(strata, share):
         nats = float(np.log1p(p * np.expm1(min(one.halves_gap, 500.0))))
@@ -53,9 +52,9 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray) -> 
             (rounding, "some columns lie so far out that their squares are rounded: centre and scale them")
         )
     if not doubts:
-        return None
+        return ""
     nats, words = max(doubts)
-    return Doubt(nats, f"the log evidence may be off by {nats:.1f} nats: {words}")
+    return f"the log evidence may be off by {nats:.1f} nats: {words}"
 
 
 def why_not_affordable(

@@ -70,7 +70,7 @@ def test_strata_of_few_rows_are_exact(family, X, a):
     assert np.all(found.log_evidence_std == 0)
     expected = evidence_by_enumeration(np.r_[exact, -np.inf, -np.inf], a, len(X), 9)
     assert found.log_evidence[-1] == pytest.approx(expected, abs=1e-9)
-    assert found.doubt is None
+    assert found.doubt == ""
 
 
 def test_draws_of_few_rows_are_those_of_the_posterior():
@@ -199,7 +199,7 @@ def test_no_allocation_holds_more_than_the_evidence():
     log_joint = np.sum(family.log_evidence(T) + gammaln(1 + T[:, -1])) + lgamma(2) - lgamma(42) + lgamma(3)
     assert log_joint < found.log_evidence[1] + 3 * found.log_evidence_std[1]
     assert found.log_evidence[1] < log_joint + 3  # groups that far apart are in hardly any other allocation
-    assert found.doubt is None
+    assert found.doubt == ""
 
 
 def walk(monkeypatch, log_terms, K, **more):
@@ -249,11 +249,11 @@ def test_errors_are_shared(monkeypatch):
 
 
 def test_halves_that_differ_are_a_doubt(monkeypatch):
-    assert walk(monkeypatch, [0.0, 1.0], 2).doubt is None
+    assert walk(monkeypatch, [0.0, 1.0], 2).doubt == ""
     found = walk(monkeypatch, [0.0, 1.0], 2, gap=3.0)
-    assert "differ by 3.0 nats" in found.doubt.words
-    assert 2.0 < found.doubt.nats < 3.0
-    assert walk(monkeypatch, [0.0, -9.0], 2, gap=3.0).doubt is None  # of what does not matter
+    assert "differ by 3.0 nats" in found.doubt
+    assert 2.0 < float(found.doubt.partition("off by ")[2].split()[0]) < 3.0
+    assert walk(monkeypatch, [0.0, -9.0], 2, gap=3.0).doubt == ""  # of what does not matter
 
 
 def test_what_is_affordable():
@@ -268,10 +268,7 @@ def test_what_is_affordable():
 
 def test_full_covariances_of_few_rows_are_doubted_where_searches_may_miss_some():
     X = np.random.default_rng(0).standard_normal((24, 8))
-    assert (
-        "so few"
-        in mixture_evidence(FullGaussian(8), X, 2, rng=np.random.default_rng(0), n_draws=5).doubt.words
-    )
+    assert "so few" in mixture_evidence(FullGaussian(8), X, 2, rng=np.random.default_rng(0), n_draws=5).doubt
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
@@ -286,7 +283,7 @@ def test_sixteen_rows_of_full_covariances_are_right_and_not_doubted(seed):
     log_p = family.log_evidence(inside @ F) + family.log_evidence((1 - inside) @ F)
     exact = logsumexp(log_p + gammaln(1 + size) + gammaln(1 + n - size)) - gammaln(2 + n)
     assert abs(found.log_evidence[-1] - exact) < 4 * found.log_evidence_std[-1]
-    assert found.doubt is None and found.log_evidence_std[-1] < 0.1
+    assert found.doubt == "" and found.log_evidence_std[-1] < 0.1
 
 
 @pytest.mark.parametrize("n_components, X", [(11, np.zeros((20, 1))), (2, np.zeros((0, 1)))])

@@ -6,7 +6,6 @@ from enumeration import enumerated
 from mixture_kinds import FullMixture, SphericalMixture
 
 from sgevidence import BayesianGMM, BayesianLinearRegression, EvidenceWarning
-from sgevidence.answers import Doubt
 from sgevidence.history import Rows
 from sgevidence.mixture.models import CategoricalMixtureModel, MixtureModel
 from sgevidence.mixture.strata import MixtureEvidence, _evidence
@@ -92,7 +91,7 @@ def test_estimators_take_it():
 
 @pytest.mark.parametrize("covariance_type", ["diag", "full"])
 def test_a_doubt_is_given_once(covariance_type, monkeypatch):
-    monkeypatch.setattr(_evidence, "doubt_of", lambda *_: Doubt(1.0, "searches differ"))
+    monkeypatch.setattr(_evidence, "doubt_of", lambda *_: "searches differ")
     model = BayesianGMM(
         2, covariance_type=covariance_type, sampler=MixtureEvidence(20), random_state=0, standardize=False
     )
