@@ -84,8 +84,8 @@ class SharedWalk:
         if begun is None or begun.n_components < model.n_components:
             begun = strata_up_to(family, X, model.n_components, a, rng, weight, begun)
         self.known[key] = begun
-        while len(self.known) > self.MAX_WALKS:
-            del self.known[next(iter(self.known))]
+        for oldest in list(self.known)[: -self.MAX_WALKS]:  # which another thread may have taken
+            self.known.pop(oldest, None)
         return begun
 
 
