@@ -53,8 +53,7 @@ class PosteriorReports(Standardising):
     def _wait(self) -> None:
         """Have an evidence that is made when it is asked for."""
         self._waits = True
-        for name in ("log_evidence_", "log_evidence_std_"):
-            self.__dict__.pop(name, None)
+        self.log_evidence_ = self.log_evidence_std_ = np.nan
 
     @property
     def _labels(self) -> np.ndarray | None:

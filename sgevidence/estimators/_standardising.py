@@ -53,13 +53,24 @@ class Learnt:
 
 
 class Evidence(Learnt):
-    """An attribute that a call sets, or leaves to be made of a stream's state when it is asked for."""
+    """An attribute that a call sets, or leaves to be made of a stream's state when it is asked for.
+
+    Then it is nan among the attributes: wrappers that copy these after each call, as that of Dask-ML does,
+    would keep the evidence of an earlier call.
+    """
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        if estimator is None or not estimator._waits:
-            return super().__get__(estimator, owner)
-        estimator._must_have_learnt(self.name)
-        return estimator._evidence(estimator._stream.state)[self.name]
+        if estimator is None:
+            return self
+        if estimator._waits:
+            estimator._must_have_learnt(self.name)
+            return estimator._evidence(estimator._stream.state)[self.name]
+        if self.name in vars(estimator):
+            return vars(estimator)[self.name]
+        return super().__get__(estimator, owner)
+
+    def __set__(self, estimator: Any, value: float) -> None:
+        vars(estimator)[self.name] = value
 
 
 class Drawn(Learnt):
@@ -215,7 +226,7 @@ class Standardising(BaseEstimator):
         return self._held is None and not self.__sklearn_is_fitted__()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._waits or "log_evidence_" in vars(self)
+        return "log_evidence_" in vars(self)
 
     def _must_be_fitted(self) -> None:
         """Predictions, draws and scores need what rows have taught."""

@@ -108,6 +108,19 @@ def test_an_autoregression_waits_as_well(rng):
     assert model.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-9)
 
 
+def test_attributes_that_a_wrapper_copies_are_not_those_of_an_earlier_call(rng):
+    """As ``dask_ml.wrappers.Incremental`` copies them after each call."""
+    X, y = rows_of(rng)
+    model, learnt = begun(X, y), {}
+    for call in (slice(FIRST), slice(FIRST, FIRST + 1)):
+        if call.start:
+            model.partial_fit(X[call], y[call])
+        learnt |= {name: value for name, value in vars(model).items() if name.endswith("_")}
+    assert model._waits and learnt["n_samples_seen_"] == FIRST + 1
+    assert np.isnan(learnt["log_evidence_"]) and np.isnan(learnt["log_evidence_std_"])
+    assert np.isfinite(model.log_evidence_)
+
+
 # -- warnings ------------------------------------------------------------------------------------
 
 

@@ -84,8 +84,8 @@ class SharedWalk:
         if found is None or found.n_components < model.n_components:
             found = strata_up_to(family, X, model.n_components, a, rng, weight, found)
         self.known[key] = found
-        if len(self.known) > self.MAX_WALKS:
-            del self.known[next(iter(self.known))]
+        for oldest in list(self.known)[: -self.MAX_WALKS]:  # which another thread may have taken
+            self.known.pop(oldest, None)
         return found
 
 

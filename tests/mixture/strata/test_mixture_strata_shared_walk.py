@@ -1,12 +1,16 @@
 """Strata answer for mixtures of a family: which, for how many rows, and with what."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from mixture_kinds import FullMixture, SphericalMixture
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.mixture.strata import SharedWalk, mixture_answer, mixture_strata
+from sgevidence.mixture.strata import SharedWalk, _answer, mixture_answer, mixture_strata
 from sgevidence.models import LinearModel
 from sgevidence.samplers import sharing
 from sgevidence.samplers._sgais import affordable_rows, answers_of
@@ -80,3 +84,26 @@ def test_a_walk_goes_on_to_the_digits_of_one_of_its_own(n):
     with sharing(walk):
         other = mixture_answer(FullMixture(2, 1), rows, np.random.default_rng(2), 50)
     assert len(walk.known) == 2 and (n < 15 or other.log_evidence != found[0])
+
+
+def asked_by_threads(walk):
+    def ask(i):
+        return walk.strata(MODEL, Rows.of(np.full((3, 1), float(i))), np.random.default_rng(0))
+
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(ask, range(4000)))
+
+
+@pytest.mark.slow
+def test_threads_of_a_grid_share_walks(monkeypatch):
+    """They forget the oldest walk at the same time."""
+    monkeypatch.setattr(_answer, "strata_up_to", lambda family, X, K, *_: SimpleNamespace(n_components=K))
+    monkeypatch.setattr(SharedWalk, "MAX_WALKS", 3)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for walk in [SharedWalk() for _ in range(10)]:
+            assert all(strata.n_components == 2 for strata in asked_by_threads(walk))
+            assert len(walk.known) == 3
+    finally:
+        sys.setswitchinterval(interval)
