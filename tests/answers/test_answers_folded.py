@@ -1,36 +1,13 @@
 """Posteriors from sums over parts, against a quadrature and the answer of the rows at hand."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
+from folded_rows import folded
 from scipy.special import gammaln
 
 from sgevidence.answers import FoldsDoNotSuffice, folded_answer, log_concave_answer
-from sgevidence.history import FoldedRows, Memory, Rows, add_in_order
+from sgevidence.history import Memory, Rows
 from sgevidence.models import GLMModel, SoftmaxModel
-
-
-class Cut:
-    """Parts of rows that are at hand."""
-
-    def __init__(self, rows, n_parts):
-        cuts = np.linspace(0, len(rows), n_parts + 1).astype(int)
-        self.parts, self.n_folds = [rows[a:b] for a, b in pairwise(cuts)], 0
-
-    def each(self, function):
-        self.n_folds += 1
-        return [function(part) for part in self.parts]
-
-    def fold(self, function):
-        return add_in_order(self.each(function))
-
-
-def folded(rows, seed, size=1500, n_parts=5):
-    rng = np.random.default_rng(seed)
-    places, parts = rng.choice(len(rows), size, replace=False), Cut(rows, n_parts)
-    lengths, equal = np.array([len(part) for part in parts.parts]), np.ptp(rows.weight) == 0
-    return FoldedRows(parts, lengths, rows.total_weight, equal, rows.take(places), places)
 
 
 def answer(model, rows, seed, size=1500):

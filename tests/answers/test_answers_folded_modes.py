@@ -4,9 +4,9 @@ from math import lgamma
 
 import numpy as np
 import pytest
+from folded_rows import folded
 from mixture_kinds import FullMixture, SphericalMixture
 from mutants import broken
-from test_answers_folded import folded
 
 from sgevidence.answers import FoldsDoNotSuffice, _folded_modes, folded_modes_answer
 from sgevidence.answers._folded_modes import AroundMode, SeenByRows

@@ -5,8 +5,8 @@ from math import lgamma
 
 import numpy as np
 import pytest
+from folded_rows import folded
 from mixture_kinds import SphericalMixture
-from test_answers_folded import folded
 
 from sgevidence import SGAIS
 from sgevidence.answers import FoldsDoNotSuffice
