@@ -105,9 +105,9 @@ def importance_draws(
 ) -> tuple[np.ndarray, Weights]:
     """M draws from q and their weights: the mean weight estimates ``exp(log_copies)`` times the basin's mass.
 
-    q is :meth:`TDensity.at_mode`.  ``log_joint`` gives log p(rows, θ) of a cloud; ``log_copies`` = log K! for
+    q has five degrees of freedom.  ``log_joint`` gives log p(rows, θ) of a cloud; ``log_copies`` = log K! for
     the labellings of K exchangeable components.
     """
-    q = TDensity.at_mode(a, P)
+    q = TDensity(a, Coordinates.from_precision(P), nu=5.0)
     theta = q.draws(M, rng)
     return theta, Weights(log_joint(theta) + log_copies - q.log_density(theta))

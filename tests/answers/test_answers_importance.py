@@ -7,7 +7,7 @@ from scipy.stats import f, kstest, multivariate_t
 from sgevidence.answers import TDensity, _importance, importance_draws
 from sgevidence.kernels import Coordinates
 
-D, NU, LOG_MASS, LOG_COPIES = 3, 9.0, -7.5, np.log(6.0)
+D, NU, LOG_MASS, LOG_COPIES = 3, 5.0, -7.5, np.log(6.0)
 
 
 def density(log_density):
