@@ -82,14 +82,22 @@ class SubsetPredictions(Standardising):
         return np.exp(self.predict_log_proba(X, offset))
 
     def score_samples(
-        self, X: Any, y: Any, offset: Any = None, trials: Any = None, event: Any = None, entry: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
+        entry: Any = None,
     ) -> np.ndarray:
         """Log predictive density of each row, averaged over subsets; of classes and counts log probability.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), optional
+            If None, the score that the average itself expects: minus the entropy of its prediction (of a
+            Gaussian with the predictive variance, for linear regressions).
         offset : float or array-like of shape (n_samples,), optional
             As ``fit`` takes it.
         trials : int or array-like of shape (n_samples,), optional
@@ -104,6 +112,9 @@ class SubsetPredictions(Standardising):
         found, _ = self._average_and_X(X, known)
         if self._settings["estimator"] is not None:
             return np.asarray(found.score_samples(X, y, **known))
+        if y is None:
+            _, std = self.predict(X, return_std=True)
+            return -0.5 * (1 + np.log(2 * np.pi)) - np.log(std)
         rows = self._rows(X, y, None, False, None)
         if self._units is not None:
             rows = self._units.rows(rows)

@@ -98,7 +98,7 @@ def check_curve(seed, n, k):
     assert abs(found.log_evidence_ - expected) < 4 * np.hypot(error, found.log_evidence_std_) < 0.25
 
 
-@pytest.mark.parametrize("seed, n, k", [(51, 30, 5), (52, 36, 6)])
+@pytest.mark.parametrize("seed, n, k", [(51, 30, 5), pytest.param(52, 36, 6, marks=pytest.mark.slow)])
 def test_evidence_of_a_curve_of_the_noise(seed, n, k):
     check_curve(seed, n, k)
 
@@ -109,6 +109,7 @@ def test_a_sum_over_scales_without_their_prior_is_caught(monkeypatch):
         check_curve(51, 30, 5)
 
 
+@pytest.mark.slow
 def test_draws_of_a_curve_of_the_noise():
     rng = np.random.default_rng(53)
     frame = pd.DataFrame({"x": rng.uniform(0, 1, 300), "z": rng.standard_normal(300)})

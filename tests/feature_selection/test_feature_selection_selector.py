@@ -381,6 +381,8 @@ def test_scores_in_units_of_the_rows():
         other.score_samples(X * 100 + 7, 1000 * y - 5), scores - np.log(1000), atol=1e-8
     )
     grid = np.linspace(-30, 30, 6001)
+    expected = -0.5 * np.log(2 * np.pi * np.e) - np.log(plain.predict(X, return_std=True)[1])
+    np.testing.assert_allclose(plain.score_samples(X), expected)  # of no y
     at = plain.score_samples(np.repeat(X[:1], len(grid), axis=0), grid)
     p = np.exp(at) * (grid[1] - grid[0])
     mean, std = plain.predict(X[:1], return_std=True)
