@@ -249,7 +249,7 @@ def log_evidence_of_groups(one, X, label):
     ],
 )
 def test_mixtures_of_any_family_go_on_from_sums(kind, rows):
-    """Levels of which a sample has no row are known, and a stream that goes on is right, or doubts its sample."""
+    """Levels of which a sample has no row are known; a stream that goes on is right, or doubts its sample."""
     rng = np.random.default_rng(23)
     label = (rng.random(1000) < 0.4).astype(int)
     X = rows(rng, label)
