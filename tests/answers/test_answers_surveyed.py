@@ -113,7 +113,7 @@ def test_evidence_is_the_integral(rng, case):
 
 def test_known_points_are_held_against_q(rng, monkeypatch):
     """Without that the slab around a spike is lost in silence."""
-    mutant = broken(_surveyed._from_tops, "log_w[i] > max(..., ...)", "False")
+    mutant = broken(_surveyed._from_tops, "draws.are_outweighed_by(log_w[i])", "False")
     monkeypatch.setattr(_surveyed, "_from_tops", mutant)
     with pytest.raises(AssertionError):
         answered("spike_in_slab", rng)
