@@ -82,7 +82,7 @@ class FromModes(NamedTuple):
         """Draws that suffice, of q that no particle speaks against; else None."""
         path, peaks, log_f = log_joint.path, [peak], np.empty(0)
         probes = path.model.canonicalize(state.cloud.spread_theta(N_PROBES), path.memory.labels)
-        if not path.model.has_one_mode or path.model.slots is not None:
+        if not path.model.has_one_mode:
             log_f = log_joint(probes)
             peaks = followed(peaks, probes, log_f, log_joint, rng.rows)
         mass = laplace(log_joint, peaks)
