@@ -106,12 +106,9 @@ def test_over_many_seeds(rng, case):
     check(rng, case, n_seeds=12)
 
 
-@pytest.mark.parametrize(
-    "case", ["spike in 5 dimensions", pytest.param("a narrow one", marks=pytest.mark.slow)]
-)
-def test_particles_alone_overlook_it(rng, case):
+def test_particles_alone_overlook_it(rng):
     with pytest.raises(AssertionError):
-        check(rng, case, n_seeds=6, mode_search=None, proposal=None)
+        check(rng, "spike in 5 dimensions", n_seeds=6, mode_search=None, proposal=None)
 
 
 @pytest.mark.parametrize(
