@@ -76,12 +76,12 @@ def kinds(settings, n=1, model=MIXTURE):
 def test_the_order_is_that_of_their_price():
     search = ModeSearch()
     full = dict(mode_search=search, proposal=Proposal())
-    cheap = ["FromProposal", "Reweight", "FromModes"]
+    cheap = ["FromProposal", "Reweight"]  # of a mixture, whose modes at hand need not be those that lead
     order = [*cheap, "ModeImportance", "Anneal"], ["ModeImportance", "MissedModes"]
     assert tuple(kinds(full, n=search.first_rows)) == order
     assert kinds({}) == [["Reweight", "Anneal"], []]
     assert kinds(dict(resampling=None)) == [["Anneal"], []]  # as published: weights accumulate
-    assert kinds(full, model=MODEL) == [[*cheap, "Anneal"], ["MissedModes"]]
+    assert kinds(full, model=MODEL) == [[*cheap, "FromModes", "Anneal"], ["MissedModes"]]
     asked = crossing(proposal=Proposal(first_rows=7), model=MIXTURE).from_all_rows
     assert asked.first_rows == 7
     assert crossing(mode_search=search).from_all_rows is None
