@@ -168,7 +168,7 @@ class StatePredictions(DensityEstimator):
         Raises
         ------
         ValueError
-            Of transitions that columns move without X, or of X where none do.
+            If columns move the transitions and X is missing, or X is given and no column moves them.
         """
         self._must_be_fitted()
         moving = self._column_names()[self._model.emission.n_features :]

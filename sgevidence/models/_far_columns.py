@@ -197,7 +197,7 @@ class FarColumns(Model):
     def from_plain(self, plain: np.ndarray, seen: np.ndarray) -> np.ndarray:
         """ω from (w, b) and what else each class has, (M, K, q), and from (w, β), which has more digits.
 
-        What all classes have in common may be 10¹⁸ times their differences, and c·w is as large beside β.
+        The level that all classes share may be 10¹⁸ times their differences, and so may c·w be beside β.
         """
         p, q, j = len(self.centre), len(self.scales), int(np.flatnonzero(self.T[-1])[0])
         of_lines = np.einsum("mkq,kl->mlq", seen, self.contrasts)

@@ -181,7 +181,6 @@ class Crossing(NamedTuple):
         """Transitions that may carry the cloud across the chunk, in the order in which they are tried."""
         anneal, search, asked = self.anneal, self.mode_search, self.from_all_rows
         from_modes = None
-        # in a mixture an allocation that no particle has may lead, and these densities know nothing of it
         if asked is not None and self.anchors_early and path.model.slots is None:
             from_modes = FromModes(anneal.n_particles, asked.tolerance)
         first = asked is not None and asked.comes_first(state, path)

@@ -7,14 +7,14 @@ have lost on the way, and nothing is annealed.
 
 A posterior may have several modes.  Then some of the particles are weighed, too.  From one that is likelier
 than the densities know, a climb leads to another mode.  Where one still is, or where the draws do not
-suffice, this transition declines.
+suffice, this transition declines.  It is not for exchangeable components: in a mixture an allocation of rows
+may lead that no particle has.
 
 Symbols: f = ``log_joint``, log p(rows, θ); ``a, P`` = mode and precision; q = mixture of t densities;
 ``M, d`` = particles and parameters.
 """
 
 from collections.abc import Callable
-from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +81,7 @@ class FromModes(NamedTuple):
     def _draws(self, state: State, peak: Peak, log_joint: "Weighing", rng: Streams) -> Adapted | None:
         """Draws that suffice, of q that no particle speaks against; else None."""
         path, peaks, log_f = log_joint.path, [peak], np.empty(0)
-        probes = path.model.canonicalize(state.cloud.spread_theta(N_PROBES), path.memory.labels)
+        probes = state.cloud.spread_theta(N_PROBES)
         if not path.model.has_one_mode:
             log_f = log_joint(probes)
             peaks = followed(peaks, probes, log_f, log_joint, rng.rows)
@@ -113,21 +113,18 @@ class Weighing:
             path.memory._replace(anchor=after.plus(new, -1.0)),
             path.chunk_memory._replace(anchor=new),
         ]
-        slots = path.model.slots
-        self.log_copies = 0.0 if slots is None else lgamma(len(slots) + 1)
         self.common_var = self.spread_var = self.n_likelihoods = 0.0
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
-        """(M,); of exchangeable components in their slots alone, for all labellings."""
+        """(M,), −∞ where it is not a number."""
         model = self.path.model
         with np.errstate(all="ignore"):
             history, chunk = (self._estimated(theta, part) for part in self.parts)
-            value = history.value + chunk.value + model.log_prior(theta) + self.log_copies
+            value = history.value + chunk.value + model.log_prior(theta)
         self.common_var = history.common_var + chunk.common_var
         self.spread_var = history.spread_var + chunk.spread_var
         self.n_likelihoods += float(len(theta) * min(self.path.n_at_hand, MAX_WHOLE_ROWS))
-        possible = ~np.isnan(value) & model.is_canonical(theta, self.path.memory.labels)
-        return np.where(possible, value, -np.inf)
+        return np.where(np.isnan(value), -np.inf, value)
 
     def _estimated(self, theta: np.ndarray, part: Memory) -> SampleEstimate:
         noise, model = MAX_WEIGHED_NOISE, self.path.model

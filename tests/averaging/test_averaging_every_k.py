@@ -170,7 +170,7 @@ def test_what_strata_cannot_afford_is_fitted_as_usual(walks, monkeypatch):
 
 
 def test_which_models_share_a_walk(walks):
-    """Those of the same family and rows, in a pipeline that leaves rows as they are, and by any sampler."""
+    """Fits of one family to the same rows share a walk, also in a pipeline that leaves rows as they are."""
     X, piped = few_rows(), make_pipeline(FunctionTransformer(), BayesianGMM(3))
     several = [
         ("a", BayesianGMM(2)),

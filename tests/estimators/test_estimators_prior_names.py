@@ -22,7 +22,7 @@ MEANING = {
 
 
 def quantiles(name):
-    """Of a prior by its name, at Φ(Z)."""
+    """Quantiles at Φ(Z) of the prior that a name states."""
     for pattern, law in MEANING.items():
         if found := re.fullmatch(pattern, name):
             p = stats.norm.cdf(Z)

@@ -84,7 +84,7 @@ def rows_and_gains(rng):
 
 
 def test_ratio(rng):
-    """Of the true gains most is estimated; where both sides are alike it promises nothing."""
+    """The estimate finds most of the true gain, and none where both sides are alike."""
     known = np.ones(N, bool)
     known[CHANGE - 50 : CHANGE + 50] = False
     after = (np.arange(N) >= CHANGE)[known]

@@ -164,7 +164,7 @@ def test_logs_however_small_the_permanent(rng, K, size, precision):
 
 
 def check_bounds(rng, K=4, size=300.0):
-    """Those that matter are exact; of the others, bounds that are no smaller, and do not matter either."""
+    """Permanents that matter are exact; the others have upper bounds that are negligible, too."""
     log_A = size * rng.standard_normal((K, K, 400))
     log_A -= log_A.max(axis=0)
     A = np.exp(log_A.astype(np.float32))
