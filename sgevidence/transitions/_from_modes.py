@@ -47,6 +47,8 @@ FOLLOWED_ROUNDS = ((256, 20, 0, 0.02, 0.3, 0.008), *ROUNDS[2:])
 N_PROBES = 256
 #: Nats by which a particle is likelier than q knows, from which a climb starts there; and modes at most.
 OUTSTANDING_NATS, MAX_FOLLOWED_MODES = 4.0, 4
+#: Widths beyond √d at which a particle is not of the mode at hand, as one of 10⁴ draws is; climbs from there.
+APART_WIDTHS, MAX_STARTS = 4.0, 6
 
 #: Mode (d,) and precision (d, d).
 Peak = tuple[np.ndarray, np.ndarray]
@@ -150,10 +152,16 @@ def anchored(path: Path, rng: np.random.Generator) -> tuple[Anchor, Anchor]:
 def followed(
     peaks: list[Peak], probes: np.ndarray, log_f: np.ndarray, log_joint: Weighing, rng: np.random.Generator
 ) -> list[Peak]:
-    """The modes, and others to which probes (R, d) lead that are likelier, log f (R,), than these explain."""
+    """The modes, and others to which probes (R, d) of log f (R,) lead.
+
+    Each mode of the particles is followed, however low it is now: where rows have moved the best one, those
+    that equal it by symmetry have moved with it.  Then whatever is likelier than the modes explain.
+    """
     path = log_joint.path
     past = of_history(path.model, path.memory, MODE_ROWS, rng)
     target = Target(path.model, Likelihood(path.chunk).plus(past))
+    for start in apart(probes, *peaks[0]):
+        peaks = with_climb(peaks, target, start)
     while len(peaks) < MAX_FOLLOWED_MODES:
         mass = laplace(log_joint, peaks)
         if not np.isfinite(mass).all():
@@ -162,8 +170,28 @@ def followed(
         excess = log_f - log_sum_exp(mass) - q.log_density(probes)
         if not excess.max() > OUTSTANDING_NATS:
             break
-        a, P = find_mode(target, probes[np.argmax(excess)])
-        if P is None or any((a - b) @ Q @ (a - b) < len(a) for b, Q in peaks):
+        known, peaks = len(peaks), with_climb(peaks, target, probes[np.argmax(excess)])
+        if len(peaks) == known:
             break
-        peaks = [*peaks, (a, P)]
     return peaks
+
+
+def apart(probes: np.ndarray, a: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """Probes outside of the mode's own width, each far from those before it, the farthest first."""
+    d, phi = len(a), (probes - a) @ np.linalg.cholesky(P)
+    away = np.sum(phi**2, axis=1)
+    found: list[int] = []
+    while len(found) < MAX_STARTS and away.max() > (d**0.5 + APART_WIDTHS) ** 2:
+        found.append(int(np.argmax(away)))
+        away = np.minimum(away, np.sum((phi - phi[found[-1]]) ** 2, axis=1))
+    return probes[found]
+
+
+def with_climb(peaks: list[Peak], target: Target, start: np.ndarray) -> list[Peak]:
+    """The peaks, and that to which a climb leads, if it is another one and there is room."""
+    if len(peaks) == MAX_FOLLOWED_MODES:
+        return peaks
+    a, P = find_mode(target, start)
+    if P is None or any((a - b) @ Q @ (a - b) < len(a) for b, Q in peaks):
+        return peaks
+    return [*peaks, (a, P)]

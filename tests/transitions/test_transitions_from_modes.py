@@ -131,6 +131,47 @@ def test_a_mode_that_particles_alone_know_is_not_left_out(rng, monkeypatch):
         check_two_modes(rng)
 
 
+def of_two_equal_means(p, X, y):
+    """Rows of either of two normals in two dimensions: labels are free, so that modes come in pairs."""
+    each = [-0.5 * anp.sum(((X - p[name][:, None]) / 1.5) ** 2, axis=2) for name in ("one", "other")]
+    return anp.logaddexp(*each) - np.log(2) - 2 * np.log(1.5) - np.log(2 * np.pi)
+
+
+def check_pairs_of_modes(seed):
+    """Groups come one after the other, and the best pair of means moves: so does its mirror image."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(3.0 * rng.standard_normal((4, 2)), 60, axis=0) + 0.7 * rng.standard_normal((240, 2))
+    X = X[np.argsort(np.arange(240) + rng.normal(scale=15.0, size=240))]
+    priors = {"one": (stats.norm(0, 4), 2), "other": (stats.norm(0, 4), 2)}
+    stream, whole = (BayesianModel(of_two_equal_means, priors, random_state=k) for k in (0, 1))
+    for call in np.split(X, 6):
+        stream.partial_fit(call)
+    whole.fit(X)
+    std = np.hypot(stream.log_evidence_std_, whole.log_evidence_std_)
+    assert abs(stream.log_evidence_ - whole.log_evidence_) < 4 * std + 0.02, "a mode is lost"
+
+
+PAIRS = (37, 44, 22, 39)
+
+
+def test_both_modes_of_a_pair_are_followed():
+    check_pairs_of_modes(PAIRS[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", PAIRS[1:])
+def test_both_modes_of_more_pairs_are_followed(seed):
+    check_pairs_of_modes(seed)
+
+
+@pytest.mark.slow
+def test_modes_that_only_high_particles_find_are_not_enough(monkeypatch):
+    monkeypatch.setattr(_from_modes, "apart", lambda probes, a, P: probes[:0])
+    with pytest.raises(AssertionError, match="a mode is lost"):
+        for seed in PAIRS:
+            check_pairs_of_modes(seed)
+
+
 def test_without_an_anchor_it_declines(rng):
     problem = Problem(KNOWN, rng, M=M)
     state = state_of(problem)
