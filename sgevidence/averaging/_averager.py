@@ -11,11 +11,10 @@ from sklearn.utils.metaestimators import available_if
 
 from .._compat import BaseComposition, Interval, StrOptions, fit_context
 from ..model_selection import last_step
-from ._checks import as_pairs
 from ._fitting import Fitting
 from ._learning import METHODS, columns
 from ._model_mixture import MixedPredictions
-from ._pipelines import is_online, router
+from ._pipelines import as_pairs, is_online, router
 
 
 def _children_are_online(self: "EvidenceModelAverager") -> bool:

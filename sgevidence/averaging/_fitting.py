@@ -14,9 +14,20 @@ from ..estimators import FitTasks, Learnt, all_or_nothing, fit_tasks, refuse_cha
 from ..mixture.estimators import one_walk
 from ..model_selection import last_step, log_model_prior, seed
 from ..rows import at_once, is_dask, names_of, refuse_unreadable, weighs_nothing
-from ._checks import check_kinds, check_online, check_pairs, evidences
 from ._learning import METHODS, Standing
-from ._pipelines import Chunk, FirstCall, chunks, fit_child, labels, named, route
+from ._pipelines import (
+    Chunk,
+    FirstCall,
+    check_kinds,
+    check_online,
+    check_pairs,
+    chunks,
+    evidences,
+    fit_child,
+    labels,
+    named,
+    route,
+)
 
 
 class Fitting(CallbackSupportMixin, BaseEstimator):

@@ -55,8 +55,7 @@ from ..history import task_workers
 from ..mixture.estimators import error_covariance
 from ..model_selection import candidate, check_comparable, last_step, probability_interval
 from ..particles import log_sum_exp
-from ._checks import evidences
-from ._pipelines import Chunk, FirstCall, behind_transformers, partial_fit_child, route
+from ._pipelines import Chunk, FirstCall, behind_transformers, evidences, partial_fit_child, route
 from ._stacking import RowScores, Stacking
 
 

@@ -1,4 +1,4 @@
-"""A stream through the models of an average, pipelines among them.
+"""Models of an average: their checks, and a stream through them, pipelines among them.
 
 scikit-learn's pipelines have no ``partial_fit``.  Here their transformers are fitted on the first chunk
 and kept, and the last step sees the chunks as they transform them; its units are those of all rows of the
@@ -9,7 +9,7 @@ Metadata (``sample_weight``, ``offset`` and what else models request) go to the 
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +17,12 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from .._compat import num_samples, raise_for_params, safe_indexing
 from ..estimators import Standardising, task_of
+from ..model_selection import named_models
 
 
 class Chunk(NamedTuple):
@@ -254,3 +255,56 @@ def _for_last_step(child: Any, params: dict[str, Any]) -> dict[str, Any]:
         name, last = child.steps[-1]
         return {f"{name}__{key}": value for key, value in _for_last_step(last, params).items()}
     return dict(params)
+
+
+def as_pairs(estimators: Any) -> Any:
+    """Names and models of a mapping or of a list of models, named as :func:`compare` does; else as it is."""
+    if isinstance(estimators, Mapping):
+        return list(estimators.items())
+    if isinstance(estimators, list | tuple) and estimators:
+        if all(hasattr(model, "get_params") and not isinstance(model, type) for model in estimators):
+            return list(named_models(estimators).items())
+    return estimators
+
+
+def check_pairs(estimators: Any) -> None:
+    """The list of models is one of names and models."""
+    if (
+        not estimators
+        or not isinstance(estimators, list | tuple)
+        or not all(isinstance(p, list | tuple) and len(p) == 2 for p in estimators)
+    ):
+        raise ValueError(
+            "estimators must be a dict of estimators by name, a list of them, or a non-empty list of (name, "
+            f"estimator) pairs, got {estimators!r}"
+        )
+
+
+def check_kinds(named_models: Sequence[tuple[str, Any]]) -> None:
+    """All models are regressors, all classifiers or all densities, as far as they say what they are."""
+    kinds: dict[str, str] = {}
+    for name, model in named_models:
+        kind = get_tags(model).estimator_type
+        if kind is not None:
+            kinds.setdefault(kind, name)
+    if len(kinds) > 1:
+        raise ValueError(
+            "evidences of different kinds of models cannot be compared: "
+            + ", ".join(f"{name!r} is a {kind}" for kind, name in kinds.items())
+        )
+
+
+def check_online(named_models: Sequence[tuple[str, Any]], method: str) -> None:
+    """All models learn from rows as they come."""
+    for name, model in named_models:
+        if not is_online(model):
+            raise ValueError(
+                f"method={method!r} has models predict rows before they learn from them, but estimator "
+                f"{name!r} cannot learn from rows as they come: it has no partial_fit"
+            )
+
+
+def evidences(models: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Log evidences of fitted models and their standard errors, nats; an error that is not told is nan."""
+    log_Z = np.array([model.log_evidence_ for model in models], dtype=float)
+    return log_Z, np.array([getattr(model, "log_evidence_std_", np.nan) for model in models], dtype=float)

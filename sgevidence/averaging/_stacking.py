@@ -37,7 +37,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from ..particles import log_sum_exp
-from ._checks import evidences
+from ._pipelines import evidences
 
 #: Rows whose scores are kept.  The weights of five models are then within 5e-4 nats a row of the best.
 SCORED_ROWS = 4096

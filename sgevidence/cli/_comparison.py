@@ -22,9 +22,18 @@ from ..feature_selection import EvidenceFeatureSelector
 from ..model_selection import compare as compared
 from ..rows import KNOWN, RowSource, TextFormat, with_known
 from ..tables import Table
-from ._checkpoints import learnt_in_batches
-from ._models import FrameRows, Models, component_counts, densities, formula_models, given, regressions
-from ._terminal import STDERR, unescaped
+from ._models import (
+    STDERR,
+    FrameRows,
+    Models,
+    component_counts,
+    densities,
+    formula_models,
+    given,
+    learnt_in_batches,
+    regressions,
+    unescaped,
+)
 
 #: Subsets that are printed.
 N_BEST = 10

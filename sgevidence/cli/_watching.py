@@ -21,8 +21,7 @@ import typer
 from ..io import save
 from ..monitoring import Detection, EvidenceMonitor
 from ..rows import ROW_NAMES, TextFormat
-from ._checkpoints import WATCHED_ROWS, resumed
-from ._terminal import unescaped
+from ._models import WATCHED_ROWS, resumed, unescaped
 
 
 class LineFormat(NamedTuple):

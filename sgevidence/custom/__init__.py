@@ -2,10 +2,8 @@
 
 from ._estimator import BayesianModel
 from ._model import CustomModel, dimension_of
-from ._named_priors import NamedPriors
-from ._other_priors import PlainParameters, PriorTransform
-from ._row_function import RowFunction, standard_log_density, standard_normals
-from ._user_function import check_shape
+from ._parameters import NamedPriors, PlainParameters, PriorTransform
+from ._user_function import RowFunction, check_shape, standard_log_density, standard_normals
 
 __all__ = [
     "BayesianModel",

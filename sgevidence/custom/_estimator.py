@@ -14,9 +14,8 @@ from .._compat import Interval, StrOptions, fit_context
 from ..estimators import CONFLICT, EvidenceEstimator, by_parts, documented, learns_online
 from ..history import Rows
 from ..rows import generator
+from ._base import RowsOrNone, WatchedFunctions, checked, custom_model, dictionary_in_place
 from ._model import CustomModel
-from ._price import WatchedFunctions, checked
-from ._prior import RowsOrNone, custom_model, dictionary_in_place
 from ._user_function import check_shape
 
 #: Draws of a user's prior.

@@ -1,4 +1,4 @@
-"""A user's function of θ: what it returns is checked and copied, and where it fails counts as −∞.
+"""A user's function of θ and rows: checked, copied and differentiated, and where it fails it counts as −∞.
 
 Three things go wrong inside a function that somebody else has written, long after its first call:
 
@@ -11,15 +11,30 @@ Three things go wrong inside a function that somebody else has written, long aft
 * **It returns one buffer** that its next call overwrites.
 
 Failures are counted, since −∞ where the posterior is makes another model of it.
+
+Gradients of functions that autograd cannot differentiate, and functions of one θ at a time.
+
+A function becomes an autograd primitive whose derivative is that of central differences, or what the user
+says.  Trajectories are proposals with a Metropolis test, so that the answer does not depend on how good
+these derivatives are; only how far a step can go does.
+
+A user's log likelihood as a function of unconstrained coordinates and rows.
+
+``log_likelihood(p, X, y)`` is a function of parameters as their author thinks of them: by name or as an
+array, all at once or one θ at a time, with rows or without.  The engine wants f(z (M, d), X, y) → (M, n)
+that autograd can follow.  This is the way from one to the other.
 """
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import autograd.numpy as anp
 import numpy as np
-from autograd.tracer import getval
+from autograd.extend import defvjp, primitive
+from autograd.tracer import getval, isbox
 
 from ..exceptions import CallLimitError
 from ..models import NUMERICAL_ERRORS
@@ -154,3 +169,192 @@ def read_only(array: Any) -> Any:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+#: Step of central differences of functions of standard normals: Hessians are differences of these gradients,
+#: and the fourth root of the rounding is where a second difference is best.
+STEP_OF_NORMALS = np.finfo(float).eps ** 0.25
+
+
+def numerical(function: Callable) -> Callable:
+    """function(z (M, d)) -> (M, ...) with derivatives by central differences: 2 d more evaluations."""
+    f = primitive(function)
+
+    def vjp(ans: np.ndarray, z: np.ndarray) -> Callable:
+        def back(g: np.ndarray) -> np.ndarray:
+            grad = np.zeros(z.shape)
+            for j, step in enumerate(STEP_OF_NORMALS * np.eye(z.shape[1])):
+                with np.errstate(all="ignore"):
+                    slope = g * (function(z + step) - function(z - step)) / (2 * STEP_OF_NORMALS)
+                slope[~np.isfinite(slope)] = 0.0  # at an edge of the support
+                grad[:, j] = slope.reshape(len(z), -1).sum(axis=1)
+            return grad
+
+        return back
+
+    defvjp(f, vjp)
+    return f
+
+
+def with_gradient(function: Callable, gradient: Callable, names: Sequence[str] | None) -> Callable:
+    """function(p) -> (M, n) whose derivatives are gradient(p), a dictionary of (M, n, *shape).
+
+    ``names`` is None where p and its gradient are arrays and no dictionaries.
+    """
+
+    def of(p: Any) -> Any:
+        leaves = [p] if names is None else [p[name] for name in names]
+
+        def joined(values: Sequence[Any]) -> Any:
+            return values[0] if names is None else dict(zip(names, values))
+
+        found: list = []
+
+        def vjp(k: int, ans: np.ndarray, *values: np.ndarray) -> Callable:
+            def back(g: np.ndarray) -> np.ndarray:
+                if not found:
+                    found.append(gradient(joined(values)))
+                if names is not None and set(found[0]) != set(names):
+                    raise ValueError(f"gradient must return a dictionary with the keys {list(names)}")
+                slopes = np.asarray(found[0] if names is None else found[0][names[k]], dtype=float)
+                expected = (*ans.shape, *values[k].shape[1:])
+                if slopes.size != np.prod(expected):
+                    of_what = "" if names is None else f" of {names[k]!r}"
+                    raise ValueError(
+                        f"gradient{of_what} must have the shape {expected}: of each row under each parameter "
+                        f"vector; it has {slopes.shape}"
+                    )
+                return np.einsum("mn,mn...->m...", g, slopes.reshape(expected))
+
+            return back
+
+        f = primitive(lambda *values: function(joined(values)))
+        defvjp(f, *(partial(vjp, k) for k in range(len(leaves))))
+        return f(*leaves)
+
+    return of
+
+
+def one_at_a_time(function: Callable, single: Callable) -> Callable:
+    """function(p, *rows) for one particle, made for all M: (M, n); ``single`` takes (p of all, m)."""
+
+    def of_all(p: Any, *rows: Any) -> Any:
+        M = len(p if not isinstance(p, dict) else next(iter(p.values())))
+        values = [_copy(function(single(p, m), *rows)) for m in range(M)]
+        shapes = {value.shape for value in values}
+        if len(shapes) > 1:
+            raise ValueError(f"a function of one θ returned arrays of different shapes: {sorted(shapes)}")
+        return anp.stack(values) if any(map(isbox, values)) else np.stack(values)
+
+    return of_all
+
+
+def _copy(value: Any) -> Any:
+    """An array of its own: the function may return one buffer each time."""
+    return value + 0.0 if isbox(value) else np.array(value, dtype=float)
+
+
+@dataclass(frozen=True)
+class RowFunction:
+    """log p(rows | z), of functions that were given by a user; picklable if they are."""
+
+    function: Callable  #: (p, X, y) -> (M, n), or (p) -> (M,) without rows
+    prior: Any  #: gives p for coordinates z
+    vectorized: bool = True  #: False: functions take one θ, and return (n,), or a number without rows
+    gradient: Any = "autograd"  #: a callable returns the derivatives in p, (M, n, *shape) by name
+    has_rows: bool = True
+
+    def __post_init__(self) -> None:
+        check_arguments(self.function, self.has_rows)
+
+    def __call__(
+        self, z: Any, X: np.ndarray, y: np.ndarray | None, charge: Callable[[int], Any] = int
+    ) -> Any:
+        """log p of each row under each particle, (M, n); of no rows (M, 1).
+
+        ``charge`` is told how many parameter vectors the function is given, those of differences among them.
+        """
+        rows = (X, y) if self.has_rows else ()
+
+        def values(p: Any) -> Any:
+            charge(_length(p))
+            return self._values(p, rows)
+
+        if self.gradient == "autograd":
+            return values(self.prior.natural(z))
+        if self.gradient == "numerical":
+            return numerical(lambda t: np.asarray(values(self.prior.natural(t)), dtype=float))(z)
+        p = self.prior.natural(z)
+        return with_gradient(
+            lambda q: np.asarray(values(q), dtype=float),
+            lambda q: self._gradients(q, rows),
+            list(p) if isinstance(p, dict) else None,
+        )(p)
+
+    def _values(self, p: Any, rows: tuple) -> Any:
+        value = self._of_all(self.function)(_protected(p), *rows)
+        M = _length(p)
+        if not self.has_rows and np.shape(value) == (M,):
+            value = anp.reshape(value, (M, 1))
+        return value
+
+    def _of_all(self, function: Callable) -> Callable:
+        return function if self.vectorized else one_at_a_time(function, self.prior.single)
+
+    def _gradients(self, p: Any, rows: tuple) -> Any:
+        if self.vectorized:
+            return self.gradient(_protected(p), *rows)
+        M = _length(p)
+        each = [self.gradient(self.prior.single(p, m), *rows) for m in range(M)]
+        if isinstance(p, dict):
+            return {name: np.array([slopes[name] for slopes in each], dtype=float) for name in each[0]}
+        return np.array(each, dtype=float)
+
+    def mean(self, function: Callable, z: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Another function of p and X, such as the mean of y, at each row under each particle, (M, n)."""
+        return np.array(self._of_all(function)(_protected(self.prior.natural(z)), X), dtype=float)
+
+    def simulate(self, function: Callable, z: np.ndarray, X: Any, rng: np.random.Generator) -> np.ndarray:
+        """function(p, X, rng) with one θ for each row: scalars are (n,), or one row at a time."""
+        if self.vectorized:
+            return np.array(function(_protected(self.prior.simulated(z)), X, rng))
+        p = self.prior.natural(z)
+        parts = [
+            np.array(function(self.prior.single(p, i), None if X is None else X[i : i + 1], rng))
+            for i in range(len(z))
+        ]
+        return np.concatenate([part.reshape(1, *part.shape[part.ndim > 0 :]) for part in parts])
+
+
+def check_arguments(function: Callable, has_rows: bool) -> None:
+    """Refuse (TypeError) a log likelihood that cannot take the arguments it will be given."""
+    arguments = ("p", "X", "y") if has_rows else ("p",)
+    try:
+        inspect.signature(function).bind(*arguments)
+    except ValueError:  # a function written in C need not have a signature
+        return
+    except TypeError as error:
+        note = "y is None where fit gets none" if has_rows else "fit() without rows"
+        raise TypeError(
+            f"log_likelihood is called as log_likelihood({', '.join(arguments)}) ({note}): {error}"
+        ) from error
+
+
+def _length(p: Any) -> int:
+    """Number of parameter vectors."""
+    return len(next(iter(p.values())) if isinstance(p, dict) else p)
+
+
+def _protected(p: Any) -> Any:
+    """Arrays that cannot be written through, in a dictionary of its own."""
+    return {name: read_only(value) for name, value in p.items()} if isinstance(p, dict) else read_only(p)
+
+
+def standard_normals(rng: np.random.Generator, size: int, d: int) -> np.ndarray:
+    """Draws from N(0, I), (size, d)."""
+    return rng.standard_normal((size, d))
+
+
+def standard_log_density(z: Any) -> Any:
+    """log N(z; 0, I), (M,)."""
+    return anp.sum(-0.5 * z**2 - 0.5 * np.log(2 * np.pi), axis=1)

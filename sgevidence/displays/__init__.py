@@ -1,15 +1,16 @@
 """Pictures in scikit-learn's form: ``from_estimator`` or ``from_estimators``, ``plot``, ``ax_``."""
 
-from ._along_rows import ModelProbabilitiesDisplay, RunDisplay
-from ._bars import InclusionProbabilitiesDisplay, WeightsDisplay
-from ._bayes_factor import BayesFactorDisplay
-from ._comparison import ComparisonDisplay
+from ._along_rows import ModelProbabilitiesDisplay, RunDisplay, StatesDisplay, SurpriseDisplay
+from ._comparison import BayesFactorDisplay, ComparisonDisplay, PredictiveCheckDisplay
 from ._evidence import EvidenceDisplay
-from ._intervals import CoefficientsDisplay, EffectsDisplay, SmoothDisplay
+from ._intervals import (
+    CoefficientsDisplay,
+    EffectsDisplay,
+    InclusionProbabilitiesDisplay,
+    SmoothDisplay,
+    WeightsDisplay,
+)
 from ._mixture import MixtureDisplay
-from ._predictive_check import PredictiveCheckDisplay
-from ._states import StatesDisplay
-from ._surprise import SurpriseDisplay
 from ._survival import SurvivalDisplay
 
 __all__ = [

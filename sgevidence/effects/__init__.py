@@ -4,20 +4,25 @@ from ._answer import effects_answer
 from ._coding import CODE, PREDICTED, Coding, Columns
 from ._columns import column_names, level_words
 from ._curves import BSpline, Cycle, Smooth
-from ._factor import Factor, contrasts
-from ._formula import Formula, offset_of, resolved, response_of
-from ._gaussian import LevelSums
-from ._group import Group
+from ._factors import Factor, Group, Interaction, Monotone, contrasts, products, whole_scale
+from ._formula import (
+    MAX_FORMULAS,
+    Formula,
+    formula_terms,
+    has_dot,
+    hereditary,
+    offset_of,
+    resolved,
+    response_of,
+    sub_formulas,
+)
+from ._gaussian import ColumnMaps, LevelSums, relaid
 from ._integral import doubt as doubt_of_integral
 from ._integral import integrate
-from ._interaction import Interaction, products
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
 from ._model import EffectsModel
-from ._monotone import Monotone, whole_scale
 from ._names import divisors, fixed_effects, group_effects, other_effects, to_levels
-from ._relaid import ColumnMaps, relaid
-from ._sub_formulas import MAX_FORMULAS, formula_terms, has_dot, hereditary, sub_formulas
 from ._terms import parts, with_scales
 from .language import Response, Surv, WithMade, evaluated, surv_of
 

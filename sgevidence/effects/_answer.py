@@ -34,8 +34,7 @@ from ..particles import Weights, log_sum_exp, systematic
 from ._conditional import conditional_answer
 from ._integral import check, integrate, widened
 from ._model import EffectsModel
-from ._quadrature import enough_nodes, level_draws, level_modes, log_integrals
-from ._rows import OrderedRows
+from ._quadrature import OrderedRows, enough_nodes, level_draws, level_modes, log_integrals
 
 #: Rows × draws, and draws at least: each draw of the effects of all levels looks at all rows a few times.
 MAX_DRAWN_NUMBERS, MIN_EFFECT_DRAWS = 3_000_000, 200

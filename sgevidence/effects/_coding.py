@@ -17,13 +17,22 @@ import numpy as np
 
 from ._columns import Levels, column_names, levels_in, numbers
 from ._curves import BSpline, Curve, Cycle, FixedCurve, Smooth
-from ._effect_sets import EffectSet, columns_of, effect_sets, with_factors
-from ._factor import Factor, contrasts
-from ._group import Group, is_of_levels
-from ._interaction import Interaction, products
+from ._factors import (
+    EffectSet,
+    Factor,
+    Group,
+    Interaction,
+    Monotone,
+    columns_of,
+    contrasts,
+    effect_sets,
+    is_of_levels,
+    products,
+    whole_scale,
+    with_factors,
+)
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
-from ._monotone import Monotone, whole_scale
 from ._terms import Term, categories_of, check, factors_of, numeric, parts
 from ._text_columns import has_levels
 

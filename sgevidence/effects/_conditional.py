@@ -49,8 +49,7 @@ from ._gaussian import (
 )
 from ._integral import check, integrate, widened
 from ._model import EffectsModel
-from ._quadrature import enough_nodes, level_draws, log_integrals
-from ._rows import OrderedRows
+from ._quadrature import OrderedRows, enough_nodes, level_draws, log_integrals
 
 #: Numbers of all pairs of dense columns up to which they are kept, 64 MB.
 MAX_DENSE_PAIRS = 8_000_000

@@ -43,7 +43,7 @@ from scipy.interpolate import BSpline as Piecewise
 from scipy.linalg import null_space
 
 from ..exceptions import warn_caller
-from ._factor import contrasts
+from ._factors import contrasts
 
 
 class Splines(NamedTuple):

@@ -10,8 +10,7 @@ bs(x, knots=c(1, 2)), bs(x, df=5, degree=3)                                     
 from typing import Any, NamedTuple
 
 from ._curves import DEFAULT_BASIS, BSpline, Smooth
-from ._factor import Factor
-from ._monotone import Monotone
+from ._factors import Factor, Monotone
 from .language import argument_words
 
 #: Codings of a factor by the names that other programs give them.

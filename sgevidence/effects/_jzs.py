@@ -31,10 +31,9 @@ from ..models import GPrior, log_sum, span
 from ..particles import Weights
 from ._closed_form import NOISELESS, GaussianPosterior
 from ._curves import BSpline
-from ._factor import Factor
+from ._factors import Factor, Interaction
 from ._gaussian import Conditional, LevelSums, in_order, solutions
 from ._integral import Integral
-from ._interaction import Interaction
 from ._layout import Block, Layout
 from ._model import EffectsModel
 

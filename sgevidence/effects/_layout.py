@@ -28,7 +28,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from ..models import LKJ, HalfStudentT, RootInverseGamma, from_normal
-from ._monotone import cumulative_shares
+from ._factors import cumulative_shares
 
 
 class Block(NamedTuple):

@@ -16,7 +16,7 @@ from ..models import Gaussian, GLMModel, Model
 from ._closed_form import GaussianPosterior
 from ._gaussian import LevelSums
 from ._layout import Layout
-from ._rows import OrderedRows
+from ._quadrature import OrderedRows
 
 #: A constant alone.
 NO_TERMS = Layout(np.ones(1), ())

@@ -13,10 +13,7 @@ from scipy.linalg import block_diag
 from ._coding import Coding
 from ._columns import level_words
 from ._curves import BSpline, Smooth
-from ._effect_sets import EffectSet, from_sets
-from ._factor import Factor, contrasts, polynomials
-from ._group import Group
-from ._monotone import Monotone
+from ._factors import EffectSet, Factor, Group, Monotone, contrasts, from_sets, polynomials
 from ._terms import parts
 
 #: Names of polynomials; those of higher degrees are ^4, ^5, …

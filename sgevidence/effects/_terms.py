@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._curves import BSpline, Smooth
-from ._factor import Factor
-from ._group import Group, is_of_levels
-from ._interaction import Interaction
-from ._monotone import Monotone
+from ._factors import Factor, Group, Interaction, Monotone, is_of_levels
 from ._text_columns import declared_levels_in, ordered_levels_in
 
 #: Splines of a curve: their matrices have the square of that many entries.

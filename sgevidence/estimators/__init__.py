@@ -3,6 +3,7 @@
 from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
+from ._calls import all_or_nothing, learns_online, many_small_fits, refuse_changes, settings, settings_of_all
 from ._conditional import ConditionalEstimator, DensityEstimator
 from ._documentation import described, documented
 from ._effects import CurveDraws, curves, level_effects
@@ -12,11 +13,7 @@ from ._lazy import by_parts
 from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
 from ._prior_conflict import CONFLICT, FALSE_CONFLICTS, Found, conflict, prior_conflict
-from ._response import response_in
-from ._settings import refuse_changes, settings, settings_of_all
-from ._softmax_regression import BayesianSoftmaxRegression
-from ._standardising import Learnt, Standardising, holds_rows, learnt, takes_units
-from ._summary import (
+from ._reporting import (
     DIMENSIONS,
     ParameterTable,
     bounds,
@@ -29,8 +26,9 @@ from ._summary import (
     warned,
     weighted_quantiles,
 )
-from ._threads import many_small_fits
-from ._transaction import all_or_nothing, learns_online
+from ._response import response_in
+from ._softmax_regression import BayesianSoftmaxRegression
+from ._standardising import Learnt, Standardising, holds_rows, learnt, takes_units
 
 __all__ = [
     "CONFLICT",

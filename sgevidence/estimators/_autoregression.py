@@ -12,11 +12,11 @@ from .._compat import Interval, StrOptions, fit_context, num_samples
 from ..rows import at_once
 from ..units import Units
 from ._base import EvidenceEstimator
+from ._calls import learns_online
 from ._documentation import documented
 from ._forecasting import Forecasts
 from ._lags import check_series, refuse_gaps, series_and_columns, with_missing_times
 from ._series import SeriesEstimator
-from ._transaction import learns_online
 
 
 @documented

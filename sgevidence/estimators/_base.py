@@ -33,12 +33,18 @@ from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ..transitions import State
 from ..units import UnitWatch, sum_of_slopes
 from ._callbacks import fit_tasks
+from ._calls import (
+    Stream,
+    all_or_nothing,
+    default_sampler,
+    is_online,
+    one_blas_thread,
+    refuse_changes,
+    settings,
+)
 from ._folding import learn_by_sums
 from ._prior_conflict import CONFLICT
 from ._reporting import PosteriorReports
-from ._settings import default_sampler, refuse_changes, settings
-from ._threads import one_blas_thread
-from ._transaction import Stream, all_or_nothing, is_online
 
 
 class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):

@@ -10,9 +10,9 @@ from .._compat import fit_context
 from ..history import Rows
 from ..rows import at_once, check_count, generator
 from ._base import EvidenceEstimator
+from ._calls import learns_online
 from ._lazy import by_parts
 from ._prior_conflict import prior_conflict
-from ._transaction import learns_online
 
 
 class LearningEstimator(EvidenceEstimator):

@@ -22,7 +22,7 @@ from ..answers import FoldsDoNotSuffice
 from ..history import FoldedRows, Rows
 from ..rows import Collection, Part, arrays_of, fingerprint, generator, joined_fingerprint, together
 from ..units import Units, UnitWatch
-from ._settings import settings
+from ._calls import settings
 
 #: Child of the user's generator that chooses the sample: the sampler has the first three.
 SAMPLE_STREAM = 3

@@ -9,12 +9,12 @@ from .._compat import Interval, StrOptions, fit_context
 from ..models import FAMILIES, MAX_PIECES, Family
 from ..rows import with_known
 from ..units import Units
+from ._calls import learns_online
 from ._documentation import documented
 from ._glm_predictions import GLMPredictions
 from ._linear_predictor import LinearPredictor
 from ._response import refuse_known_std
 from ._terms import TERM_CONSTRAINTS
-from ._transaction import learns_online
 
 
 @documented

@@ -22,10 +22,9 @@ from sklearn.utils.metaestimators import available_if
 from ..history import Rows
 from ..models import Ordinal, Times
 from ..rows import at_once, with_known
-from ._glm_bounds import bounds_and_entries
 from ._glm_rows import GLMRows
 from ._lazy import by_parts
-from ._response import response_in
+from ._response import bounds_and_entries, response_in
 
 
 def _has_classes(estimator: Any) -> bool:

@@ -37,7 +37,8 @@ from ..rows import (
     with_known,
 )
 from ..units import Fold, Units, intercept_center
-from ._glm_bounds import (
+from ._linear_predictor import LinearPredictor
+from ._response import (
     bounds_and_entries,
     breaks_of,
     columns_of,
@@ -48,7 +49,6 @@ from ._glm_bounds import (
     plain_rows,
     read_names,
 )
-from ._linear_predictor import LinearPredictor
 from ._terms import effects_model, response_made
 
 #: How bounds were given, in words.

@@ -1,4 +1,4 @@
-r"""Rows of an autoregression: each value of a series with the values before it, whatever the calls.
+"""Rows of an autoregression: each value with the values before it, missing ones integrated out.
 
 Row t = 1, 2, … of the series y with order p, exogenous columns x_t and a linear trend is
 
@@ -6,16 +6,29 @@ Row t = 1, 2, … of the series y with order p, exogenous columns x_t and a line
 
 which exists where p values come before it.  What a next call needs of those before is their last p values
 and their number.
+
+Missing values z of a stretch are integrated out.  Its m rows, those whose value or lags are missing, have the
+residuals e = e₀ + B z, where e₀ has zeros in the place of z, and given the parameters
+
+    ∫ Π N(e; 0, σ²) dz = (2πσ²)^{−(m−g)/2} |BᵀB|^{−½} exp(−min_z |e₀ + B z|² / 2σ²)
+
+for g missing values.  What is left is an integral over the parameters.
+
+Symbols: ``W`` = (φ, δ, w, b) (M, d), ``s`` = log σ², ``B`` (M, m, g), ``z`` = minus the best z.
 """
 
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from ..exceptions import warn_caller
+from ..effects import doubt_of_integral, integrate
+from ..exceptions import DivergenceError, warn_caller
 from ..history import Rows
+from ..particles import Weights, systematic
 from ..rows import places_in_time
+from ..samplers import EvidenceResult, Progress, Sampler, answer
 
 
 class Past(NamedTuple):
@@ -136,3 +149,119 @@ def refuse_gaps(y: Any) -> None:
             f"y contains NaN: {int(gaps.sum())} rows have no value, the first is row {int(np.argmax(gaps))}, "
             "and each value is explained by those before it: fit(y) of the whole series takes them"
         )
+
+
+#: Missing values of a stretch that are integrated at once: beyond, matrices of all points would fill memory.
+MAX_MISSING_OF_STRETCH = 150
+#: Points of the integral over the parameters, draws of the posterior, and numbers of a block of matrices.
+N_GAP_POINTS, N_GAP_DRAWS, MAX_MATRIX_NUMBERS = 4096, 2000, 2_000_000
+#: Factor to the widths of the posterior of the filled series, in which its coordinates are measured.
+FILLED_WIDTHS = 2.0
+
+
+class Stretch(NamedTuple):
+    """Rows one after the other whose value or lags are missing; with zeros in their place."""
+
+    y: np.ndarray  #: (m,)
+    Phi: np.ndarray  #: columns, (m, d)
+    missing: np.ndarray  #: numbers of the missing values among the rows, (g,)
+    lags: np.ndarray  #: which of them a lag is, −1 of one that is there, (m, p)
+
+    @classmethod
+    def all_of(cls, rows: Rows, order: int, has_intercept: bool) -> list[Self]:
+        """The stretches of rows that are in the order of time."""
+        edges = np.flatnonzero(np.diff(np.r_[False, ~is_complete(rows), False]))
+        found = []
+        for start, stop in zip(edges[::2], edges[1::2]):
+            X, y = rows.X[start:stop], rows.y[start:stop]  # type: ignore[index]
+            missing = np.flatnonzero(np.isnan(y))
+            if len(missing) > MAX_MISSING_OF_STRETCH:
+                raise ValueError(
+                    f"{len(missing)} values of y are missing without {order} in a row between them, and "
+                    f"{MAX_MISSING_OF_STRETCH} at most are integrated at once: fit a part, or a lower order"
+                )
+            number = np.full(len(y), -1)
+            number[missing] = np.arange(len(missing))
+            place = np.arange(len(y))[:, None] - np.arange(1, order + 1)
+            lags = np.where(np.isnan(X[:, :order]), number[np.maximum(place, 0)], -1)
+            Phi = np.column_stack([np.nan_to_num(X), *([np.ones(len(y))] if has_intercept else [])])
+            found.append(cls(np.nan_to_num(y), Phi, missing, lags))
+        return found
+
+    def log_density(self, W: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Log density of the values that are there, (M,)."""
+        g, size = len(self.missing), max(1, MAX_MATRIX_NUMBERS // (len(self.y) * (len(self.missing) + 1)))
+        found = np.empty(len(W))
+        for part in (slice(k, k + size) for k in range(0, len(W), size)):
+            B = np.zeros((len(W[part]), len(self.y), g))
+            B[:, self.missing, np.arange(g)] = 1.0
+            for lag, which in enumerate(self.lags.T):
+                at = np.flatnonzero(which >= 0)
+                B[:, at, which[at]] -= W[part, None, lag]
+            e = self.y - W[part] @ self.Phi.T
+            squares = B.swapaxes(1, 2) @ B
+            z = np.linalg.solve(squares, (B.swapaxes(1, 2) @ e[:, :, None]))
+            rest = np.sum((e - (B @ z)[:, :, 0]) ** 2, axis=1)
+            log_det = np.linalg.slogdet(squares)[1]
+            n = len(self.y) - g
+            v = s[part]
+            found[part] = -0.5 * (n * (np.log(2 * np.pi) + v) + log_det + rest * np.exp(-v))
+        return found
+
+
+class GapEvidence(Sampler):
+    """Evidence of a linear model of a series with missing values."""
+
+    _parameter_constraints: dict = {"order": [Integral]}
+
+    def __init__(self, order: int) -> None:
+        self.order = order
+
+    def _run(
+        self, model: Any, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
+    ) -> EvidenceResult:
+        """Points about the posterior of the series with lines in its gaps, in whose widths they are."""
+        stretches = Stretch.all_of(rows, self.order, model.fit_intercept)
+        complete = rows.take(np.flatnonzero(is_complete(rows)))
+        drawn = model.exact_posterior(filled(rows, self.order), rng, 4 * N_GAP_DRAWS)
+        middle = drawn.mean(axis=0)
+        L = FILLED_WIDTHS * np.linalg.cholesky(np.atleast_2d(np.cov(drawn.T)))
+        log_volume = float(np.sum(np.log(np.diag(L))))
+
+        def log_f(x: np.ndarray) -> np.ndarray:
+            theta = middle + x @ L.T
+            W, s = model._split(theta)
+            s = np.broadcast_to(s, len(theta))
+            with np.errstate(all="ignore"):
+                found = model.log_prior(theta) + log_volume
+                if len(complete):
+                    found = found + model.sum_log_likelihood(theta, complete)
+                return found + sum(one.log_density(W, s) for one in stretches)
+
+        found = integrate(log_f, np.zeros(len(middle)), rng, N_GAP_POINTS)
+        if found is None:
+            raise DivergenceError("the posterior of a series with these missing values has no maximum")
+        weights = Weights(found.log_w)
+        theta = (middle + found.x @ L.T)[systematic(weights.W, rng, N_GAP_DRAWS)]
+        result = answer(found.log_Z, found.std, theta, Weights.ones(len(theta)), rows, start)
+        words = doubt_of_integral(found)
+        return result if words is None else result.doubted([f"values of y are missing, and {words}"])
+
+
+def is_complete(rows: Rows) -> np.ndarray:
+    """Which rows have their value and all lags, (n,)."""
+    assert rows.y is not None
+    return ~np.isnan(rows.y) & ~np.isnan(rows.X).any(axis=1)
+
+
+def filled(rows: Rows, order: int) -> Rows:
+    """All rows, with lines through the gaps of the series."""
+    n = len(rows)
+    values = np.concatenate([rows.X[0, :order][::-1], rows.y])  # type: ignore[list-item]
+    places = np.arange(len(values))
+    there = ~np.isnan(values)
+    values = np.interp(places, places[there], values[there])
+    X = rows.X.copy()
+    for lag in range(1, order + 1):
+        X[:, lag - 1] = values[order - lag : order - lag + n]
+    return Rows.of(X, values[order:])

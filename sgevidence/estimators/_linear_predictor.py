@@ -29,9 +29,8 @@ from ..units import LINK_SCALE, CodedUnits, Fold, Units, fold_of_numbers
 from ._base import EvidenceEstimator
 from ._conditional import ConditionalEstimator
 from ._effects import effects_table, variance_shares
-from ._glm_bounds import without
 from ._reporting import PosteriorReports
-from ._response import target_in
+from ._response import target_in, without
 from ._standardising import learnt
 from ._terms import (
     coded,

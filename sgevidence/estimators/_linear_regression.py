@@ -16,13 +16,12 @@ from ..models import LinearModel
 from ..rows import RowSource, WithKnown, at_once, check_prior_pair, is_dask, with_known
 from ..samplers import SGAIS, Exact
 from ..units import Fold, Units
+from ._calls import learns_online
 from ._documentation import documented
-from ._glm_bounds import read_names
 from ._lazy import by_parts
 from ._linear_predictor import KnownOrUnknownNoise, LinearPredictor
-from ._response import checked_std, response_in, sum_beside_weights, with_std
+from ._response import checked_std, read_names, response_in, sum_beside_weights, with_std
 from ._terms import TERM_CONSTRAINTS, effects_model, response_made
-from ._transaction import learns_online
 
 #: Parameters that state the noise; at most one of them may be given.
 NOISE = ("noise_std", "noise_prior", "noise_scale")

@@ -17,10 +17,10 @@ from ..samplers import ChunkRecord, thinned
 from ..transitions import Info, State, merged
 from ..units import Units, UnitWatch
 from ._base import EvidenceEstimator
+from ._calls import Stream
 from ._conditional import DensityEstimator
 from ._series import SeriesEstimator
 from ._terms import set_sums, sums_of, terms_of, with_levels_of
-from ._transaction import Stream
 
 #: Rows on which columns in two units are compared, for each column.
 N_PROBES_PER_COLUMN = 4

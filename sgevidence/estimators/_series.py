@@ -10,12 +10,11 @@ from ..rows import at_once, generator, last_time, refuse_unreadable, validated
 from ..samplers import ChunkRecord
 from ..units import Fold, Units
 from ._base import EvidenceEstimator
-from ._gaps import GapEvidence, is_complete
-from ._lags import Past, check_series, series_and_columns
+from ._calls import Stream
+from ._lags import GapEvidence, Past, check_series, is_complete, series_and_columns
 from ._linear_regression import linear_model
 from ._prior_conflict import prior_conflict
 from ._standardising import learnt
-from ._transaction import Stream
 
 
 class SeriesEstimator(EvidenceEstimator):

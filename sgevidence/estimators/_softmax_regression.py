@@ -14,12 +14,12 @@ from ..history import Rows
 from ..models import FarColumns, SoftmaxModel, near
 from ..rows import at_once, label_indices
 from ..units import Fold, Units, class_centers
+from ._calls import learns_online
 from ._documentation import documented
 from ._lazy import by_parts
 from ._linear_predictor import LinearPredictor
 from ._response import response_in
 from ._terms import TERM_CONSTRAINTS, of_columns, parted
-from ._transaction import learns_online
 
 
 @documented

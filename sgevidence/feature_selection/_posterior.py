@@ -20,11 +20,10 @@ from scipy.special import gammaln, logsumexp
 from ..exceptions import DivergenceError
 from ..samplers import SILENT, Progress
 from ._average import Average, average
-from ._chains import DOUBTFUL_GAP, Searched, search
 from ._g_prior import IntegralOverG, UnitMoments, exact_log_bayes_factor, g_prior_of
 from ._moments import Moments, step
 from ._noise_grid import Lacks, NoiseGrid
-from ._subsets import Subsets
+from ._subsets import DOUBTFUL_GAP, Searched, Subsets, search
 
 
 class Neighbours(Subsets):

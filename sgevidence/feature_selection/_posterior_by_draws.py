@@ -19,10 +19,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..samplers import SILENT, EvidenceResult, Progress
-from ._chains import DOUBTFUL_GAP, Searched, members, search
-from ._drawn_subsets import ROUGH_SUBSET_NATS
 from ._posterior import MIN_LISTED_SUBSETS, Posterior, columns_of, log_size_prior, search_doubts
 from ._regressions import LaplaceSubsets, Regressions
+from ._subset_evidence import ROUGH_SUBSET_NATS
+from ._subsets import DOUBTFUL_GAP, Searched, members, search
 
 #: Groups to which all subsets are weighed; about a second with a thousand rows.
 MAX_WEIGHED_GROUPS = 10

@@ -37,9 +37,8 @@ from ..models import Bernoulli, FarColumns, GLMModel, SoftmaxModel
 from ..rows import generator, with_known
 from ..samplers import SGAIS, EvidenceResult
 from ..targets import laplace_evidence
-from ._drawn_subsets import MAX_ROWS_OF_DRAWS, drawn_subset
-from ._newton_of_many import Design, derivatives_of_many, laplace_of_many
-from ._pooled_draws import PooledDraws, of_both_classes, on_all_columns, resampled
+from ._average import PooledDraws, of_both_classes, on_all_columns, resampled
+from ._subset_evidence import MAX_ROWS_OF_DRAWS, Design, derivatives_of_many, drawn_subset, laplace_of_many
 from ._subsets import Subsets
 
 #: Gain of a Newton step at a predicted point, nats, beyond which the quadratic's word is taken: rates that an

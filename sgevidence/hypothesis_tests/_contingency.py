@@ -35,8 +35,16 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, expit, gammaln
 
-from ._nulls import NULLS_TAIL_NATS, PLAIN_NULLS, Effect, Nulls, log_integrals
-from ._result import BayesFactorResult, array_of, counts_of
+from ._result import (
+    NULLS_TAIL_NATS,
+    PLAIN_NULLS,
+    BayesFactorResult,
+    Effect,
+    Nulls,
+    array_of,
+    counts_of,
+    log_integrals,
+)
 
 #: Counts up to which doubles have ten digits of the answer behind the point.
 LARGEST_OF_DOUBLES = 1e5

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.special import betaln, hyp2f1
 
 from ..models import rscale_of
-from ._nulls import PLAIN_NULLS, Effect, Nulls
-from ._result import EQUAL_WITHIN, BayesFactorResult, array_of
+from ._result import EQUAL_WITHIN, PLAIN_NULLS, BayesFactorResult, Effect, Nulls, array_of
 
 
 class PairSums(NamedTuple):

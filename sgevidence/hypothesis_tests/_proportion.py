@@ -7,8 +7,7 @@ import numpy as np
 from scipy.special import logit
 
 from ..models import rscale_of
-from ._nulls import NULLS_TAIL_NATS, PLAIN_NULLS, Effect, Nulls
-from ._result import BayesFactorResult, count_of, number_of
+from ._result import NULLS_TAIL_NATS, PLAIN_NULLS, BayesFactorResult, Effect, Nulls, count_of, number_of
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,17 @@ from numpy.polynomial import Chebyshev
 from scipy.special import logsumexp
 
 from ..models import GPrior, closed_in, rscale_of
-from ._nulls import NULLS_TAIL_NATS, PLAIN_NULLS, Effect, Nulls, log_integrals
-from ._result import EQUAL_WITHIN, BayesFactorResult, array_of, number_of
+from ._result import (
+    EQUAL_WITHIN,
+    NULLS_TAIL_NATS,
+    PLAIN_NULLS,
+    BayesFactorResult,
+    Effect,
+    Nulls,
+    array_of,
+    log_integrals,
+    number_of,
+)
 
 #: Largest |ρ| that is looked at; nodes over what counts of it.
 MAX_LOG_RATIO, N_RATIO_NODES = 60.0, 96

@@ -10,16 +10,22 @@ from ._candidates import (
     named_models,
     transformed,
 )
-from ._check_result import PredictiveCheck
 from ._compare import compare, comparison_table, evidence_columns
+from ._discrepancies import PredictiveCheck
 from ._evidence_search import EvidenceSearch
 from ._facts import facts_of
 from ._predictive_check import predictive_check, replicated_check
 from ._prior_sensitivity import ReweightedEvidence, SensitivityTable, prior_sensitivity, reweight_prior
-from ._probabilities import LogBayesFactor, in_words, log_bayes_factor, log_model_prior, probability_interval
+from ._probabilities import (
+    LogBayesFactor,
+    in_words,
+    log_bayes_factor,
+    log_model_prior,
+    probability_interval,
+    term_probabilities,
+)
 from ._replicate import Replicates, replicate, seed
 from ._search import FullData, checked_scorer, evidence_scorer, evidence_scorers
-from ._term_probabilities import term_probabilities
 
 __all__ = [
     "compare",

@@ -23,12 +23,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from ..estimators import EvidenceEstimator, bounds, dimension_labels, response_in
 from ..rows import generator, has_bounds, with_known
 from ._candidates import last_step, transformed
-from ._check_result import FALSE_ALARMS, PredictiveCheck
 from ._discrepancies import (
     AUTOCORRELATION,
     DISPERSION,
+    FALSE_ALARMS,
     OF_COUNTS,
     OF_NUMBERS,
+    PredictiveCheck,
     RowsAndTheta,
     Statistic,
     of_classes,

@@ -26,10 +26,10 @@ from ..rows import cells_named, last_time, refuse_unreadable
 from ._categories import CategorySegment
 from ._counts import DISPERSED_SIZES, CountSegment
 from ._estimators import watches_by_estimator
-from ._few_values import FewValues, complaint
 from ._filter import RunFilter, SegmentModel
 from ._input import as_table, index_of, refuse_counters, refuse_model
 from ._series import SeriesSegment
+from ._watch import FewValues, complaint
 
 
 class Segmentation(NamedTuple):

@@ -5,7 +5,7 @@ the conjugate prior of :class:`RegressionSegment`.  Each comes with a noise σ o
 units (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
 five kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, heavy, and lopsided to either side, each
 of the last three a tenth as probable as the others when a run begins.  Five more members have rows of any
-shape (:mod:`._shape`), independent or with one of four correlations with the row before.
+shape (:mod:`._tails`), independent or with one of four correlations with the row before.
 These 145 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
 learns from a row by its weight w and its information κ and c.  The evidence is the product of the predictive
 densities, as for any model.  Columns are independent given the changes, which some of them share
@@ -92,8 +92,18 @@ import numpy as np
 from .._compat import Interval
 from ._filter import FARTHEST_VALUE, SegmentModel, refuse_far, too_extreme
 from ._series_runs import Expected, Past, SeriesRuns, make_runs, spread
-from ._shape import RHO, learn_shape, log_copula, normal_score
-from ._tails import SHAPE, TAILS, are_tails, from_anywhere, log_prior, under_tails
+from ._tails import (
+    RHO,
+    SHAPE,
+    TAILS,
+    are_tails,
+    from_anywhere,
+    learn_shape,
+    log_copula,
+    log_prior,
+    normal_score,
+    under_tails,
+)
 
 #: Prior probability beside that of a level, when a run begins.  As probable as the others "volatile" takes
 #: changes of variance for clusters of it (14 of 16 found where the sd doubles, and one after 60 rows 220 rows

@@ -25,7 +25,7 @@ from sgevidence import (
 pytest.importorskip("typer.testing")
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
-from sgevidence.cli import _checkpoints, _watching
+from sgevidence.cli import _models, _watching
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, mo
     assert whole.exit_code == 0, whole.output
     for n in (1, 4):
         with monkeypatch.context() as patch:
-            patch.setattr(_checkpoints, "save", killed_after(_checkpoints.save, n))
+            patch.setattr(_models, "save", killed_after(_models.save, n))
             assert isinstance(run(*words, tmp_path / "killed").exception, Killed)
     again = run(*words, tmp_path / "killed")
     assert again.exit_code == 0 and again.stdout == whole.stdout

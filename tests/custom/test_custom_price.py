@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from sgevidence import BayesianModel, CallLimitError, EvidenceWarning
-from sgevidence.custom import _price as _custom_price
-from sgevidence.custom._price import Price, price
+from sgevidence.custom import _base as _custom_price
+from sgevidence.custom._base import Price, price
 from sgevidence.history import Rows
 from sgevidence.samplers import Laplace
 

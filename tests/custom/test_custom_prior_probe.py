@@ -8,8 +8,8 @@ from mutants import broken
 from scipy import stats
 from scipy.special import gammaln
 
-from sgevidence.custom import _prior_probe
-from sgevidence.custom._prior_probe import (
+from sgevidence.custom import _model
+from sgevidence.custom._model import (
     N_PRIOR_DRAWS,
     gaussian_z_score,
     moved_z_score,
@@ -140,7 +140,7 @@ def z_scores(prior, n_repeats, moved=moved_z_score, gaussian=gaussian_z_score, n
 
 @pytest.mark.parametrize("name", ["log gamma", "Cauchy", "exponential", "ordered", "two modes"])
 def test_z_scores_are_standard_normal(name, monkeypatch):
-    monkeypatch.setattr(_prior_probe, "UNSEEN_EVENTS", 0.0)
+    monkeypatch.setattr(_model, "UNSEEN_EVENTS", 0.0)
     z = z_scores(GOOD[name], 200)
     assert np.all(np.abs(z.mean(axis=0)) < 5 / np.sqrt(200) + 0.1)
     assert np.all(np.abs(z.std(axis=0) - 1) < 5 / np.sqrt(400) + 0.05)
@@ -234,7 +234,7 @@ def test_a_long_vector_takes_as_long_as_twenty(monkeypatch):
         moved.append((j, len(here)))
         return moved_z_score(pairs, here, log_p, j, *move)
 
-    monkeypatch.setattr(_prior_probe, "moved_z_score", recording)
+    monkeypatch.setattr(_model, "moved_z_score", recording)
     start = time.process_time()
     assert says(independent(stats.norm(), 300)) is None
     assert time.process_time() - start < 5.0  # 0.2 s on a machine with nothing else to do

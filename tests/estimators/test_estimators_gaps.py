@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_t, norm, t
 
 from sgevidence import BayesianAutoregression, EvidenceSearch, EvidenceWarning, load, save
-from sgevidence.estimators import _gaps, _lags
+from sgevidence.estimators import _lags
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.samplers import Exact
@@ -55,8 +55,8 @@ def likelihood(y, p, first, W, s, X=None):
     """The same by stretches."""
     rows, _ = _lags.Past.none().rows(y, X, p, False, first)
     model = LinearModel(rows.X.shape[1])
-    stretches = _gaps.Stretch.all_of(rows, p, True)
-    complete = rows.take(np.flatnonzero(_gaps.is_complete(rows)))
+    stretches = _lags.Stretch.all_of(rows, p, True)
+    complete = rows.take(np.flatnonzero(_lags.is_complete(rows)))
     whole = model.sum_log_likelihood(np.column_stack([W, s]), complete) if len(complete) else 0.0
     return whole + sum(one.log_density(W, s) for one in stretches)
 
@@ -238,4 +238,4 @@ def test_irregular_times_follow_one_another():
 
 def test_rows_of_gaps_are_plain_rows_where_nothing_is_missing():
     rows = Rows.of(np.ones((3, 1)), np.arange(3.0))
-    assert not _gaps.Stretch.all_of(rows, 1, True) and _gaps.is_complete(rows).all()
+    assert not _lags.Stretch.all_of(rows, 1, True) and _lags.is_complete(rows).all()

@@ -12,7 +12,7 @@ from estimator_cases import KINDS, data, estimator, first_call, noisy, part, sam
 from sklearn.base import clone
 
 from sgevidence import SGAIS, BayesianLinearRegression
-from sgevidence.estimators import _transaction
+from sgevidence.estimators import _calls
 from sgevidence.samplers import AIS, SequentialSGMCMC
 
 #: Regressions whose rows do not wait: all are looked at again while particles know less.
@@ -171,6 +171,6 @@ def test_threads_wait_for_each_other(fitted):
 
 
 def test_without_a_lock_rows_are_lost(monkeypatch):
-    monkeypatch.setattr(_transaction, "_lock_of", lambda estimator: nullcontext())
+    monkeypatch.setattr(_calls, "_lock_of", lambda estimator: nullcontext())
     est = two_threads(estimator("linear", sampler=Slow()).fit(*part("linear", 40, 90)))
     assert est.n_samples_seen_ == 90 > est.evidence_path_["n_samples"][-1]

@@ -18,7 +18,7 @@ from sgevidence import (
     EvidenceModelAverager,
 )
 from sgevidence.estimators import weighted_quantiles
-from sgevidence.estimators._summary import effective_draws, merged_weights
+from sgevidence.estimators._reporting import effective_draws, merged_weights
 from sgevidence.samplers import Exact
 from sgevidence.tables import to_digits
 

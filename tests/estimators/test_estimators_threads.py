@@ -7,8 +7,8 @@ import pytest
 from estimator_cases import slope_model
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sgevidence.estimators import _threads
-from sgevidence.estimators._threads import one_blas_thread
+from sgevidence.estimators import _calls
+from sgevidence.estimators._calls import one_blas_thread
 from sgevidence.models import GLMModel, LinearModel
 
 
@@ -50,7 +50,7 @@ def test_an_error_gives_them_back_and_many_columns_keep_them_as_a_row_does():
         assert n_threads() == {1}
         raise ValueError
     assert n_threads() == {2}
-    for model, rows in [(GLMModel(_threads.THREADED_PARAMETERS), np.zeros(1000)), (LinearModel(2), [0.0])]:
+    for model, rows in [(GLMModel(_calls.THREADED_PARAMETERS), np.zeros(1000)), (LinearModel(2), [0.0])]:
         with one_blas_thread(model, rows):
             assert n_threads() == {2}
 

@@ -8,9 +8,9 @@ from sklearn.base import clone
 
 from sgevidence import BayesianGLM, BayesianSoftmaxRegression, EvidenceFeatureSelector, EvidenceWarning
 from sgevidence.answers import TDensity
-from sgevidence.feature_selection import _drawn_subsets, _regressions
-from sgevidence.feature_selection._newton_of_many import derivatives_of_many
+from sgevidence.feature_selection import _regressions, _subset_evidence
 from sgevidence.feature_selection._regressions import Regressions
+from sgevidence.feature_selection._subset_evidence import derivatives_of_many
 from sgevidence.kernels import Coordinates
 
 #: Nothing here is tuned to a seed: any other will do.
@@ -56,7 +56,7 @@ def regressions(kind, family, n, p, rng):
 def drawn_and_mode(found, columns, rng):
     mode, _ = found.laplace(columns, None)
     inside = np.array([*columns, *range(found.n_features, mode.shape[1])])
-    drawn = _drawn_subsets.drawn_subset(found.design, inside, mode[0], found._log_units, rng)
+    drawn = _subset_evidence.drawn_subset(found.design, inside, mode[0], found._log_units, rng)
     assert drawn is not None
     return drawn, mode[0][inside], inside
 
@@ -118,8 +118,8 @@ def test_drawn_evidences_equal_quadrature():
     ],
 )
 def test_broken_draws_are_seen(right, wrong, monkeypatch):
-    function = _drawn_subsets.drawn_subset
-    monkeypatch.setattr(_drawn_subsets, "drawn_subset", broken(function, right, wrong))
+    function = _subset_evidence.drawn_subset
+    monkeypatch.setattr(_subset_evidence, "drawn_subset", broken(function, right, wrong))
     with pytest.raises(AssertionError):
         check_small_problems()
 
@@ -156,7 +156,7 @@ def test_a_subset_that_draws_do_not_tell_is_fitted(monkeypatch):
     found = regressions("plain", "poisson", 60, 2, rng)
     mode, _ = found.laplace([0, 1], None)
     drawn = found.answered([0, 1], mode)
-    monkeypatch.setattr(_drawn_subsets, "SUBSET_ROUNDS", ((64, 5, 0.0, 0.0),))
+    monkeypatch.setattr(_subset_evidence, "SUBSET_ROUNDS", ((64, 5, 0.0, 0.0),))
     fitted = found.answered([0, 1], mode)
     error = np.hypot(drawn.log_evidence_std, fitted.log_evidence_std)
     assert abs(drawn.log_evidence - fitted.log_evidence) < 4 * error

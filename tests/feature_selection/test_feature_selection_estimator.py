@@ -26,7 +26,7 @@ from sgevidence import (
     load,
     save,
 )
-from sgevidence.feature_selection import _newton_of_many, _posterior_by_draws, _regressions
+from sgevidence.feature_selection import _posterior_by_draws, _regressions, _subset_evidence
 from sgevidence.feature_selection._posterior import log_size_prior
 from sgevidence.feature_selection._regressions import AtMode
 from sgevidence.history import Rows
@@ -368,7 +368,7 @@ def test_many_newton_steps_together_lead_where_each_leads(kind, monkeypatch):
     ],
 )
 def test_broken_steps_of_many_are_seen(function, right, wrong, monkeypatch):
-    monkeypatch.setattr(_newton_of_many, function, broken(getattr(_newton_of_many, function), right, wrong))
+    monkeypatch.setattr(_subset_evidence, function, broken(getattr(_subset_evidence, function), right, wrong))
     with pytest.raises(AssertionError):
         test_many_newton_steps_together_lead_where_each_leads("poisson", monkeypatch)
 

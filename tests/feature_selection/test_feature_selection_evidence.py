@@ -8,7 +8,7 @@ import pytest
 from mutants import broken
 
 from sgevidence import BayesianLinearRegression, EvidenceFeatureSelector, EvidenceWarning
-from sgevidence.feature_selection import _chains, _moments, _posterior
+from sgevidence.feature_selection import _moments, _posterior, _subsets
 from sgevidence.samplers import Exact
 
 #: Nothing here is tuned to a seed: any other will do.
@@ -181,12 +181,12 @@ def stationary(step, X, y):
     groups = [[j] for j in range(X.shape[1])]
     moments = _moments.Moments.of(selector._sums, selector._model)
     prior = _posterior.log_size_prior("beta-binomial", len(groups))
-    chain = _chains.Chain(_posterior.Neighbours(moments, [], groups, prior), 0, np.random.default_rng(SEED))
+    chain = _subsets.Chain(_posterior.Neighbours(moments, [], groups, prior), 0, np.random.default_rng(SEED))
     seen = []
     for _ in range(6000):
         step(chain)
         seen.append(chain.state)
-    share = _chains.members(seen, len(groups)).mean(axis=0)
+    share = _subsets.members(seen, len(groups)).mean(axis=0)
     return np.abs(share - selector.inclusion_probabilities_).max()
 
 
@@ -198,11 +198,11 @@ def weak(seed):
 
 
 def test_a_flip_leaves_the_posterior_as_it_is():
-    assert stationary(_chains.Chain._flip, *weak(9)) < 0.05
+    assert stationary(_subsets.Chain._flip, *weak(9)) < 0.05
 
 
 def test_a_flip_without_its_acceptance_is_seen():
-    wrong = broken(_chains.Chain._flip, "np.logaddexp.reduce(rates) - np.logaddexp.reduce(back)", "np.inf")
+    wrong = broken(_subsets.Chain._flip, "np.logaddexp.reduce(rates) - np.logaddexp.reduce(back)", "np.inf")
     assert max(stationary(wrong, *weak(seed)) for seed in range(3)) > 0.05
 
 

@@ -10,10 +10,9 @@ from functools import partial
 from math import comb
 from typing import Any, NamedTuple
 
-from ._formula_calls import callee_of, name_words, nearest, tree_of, with_made_names, words_of
 from ._formula_tokens import MadeName, Unreadable, shown, tokens_of, without_carets
-from ._made_columns import MADE
-from ._surv import surv_of, without_surv
+from ._made_columns import MADE, callee_of, name_words, nearest, tree_of, with_made_names, words_of
+from ._response import surv_of, without_surv
 
 #: Terms of a formula at most, before equal ones are taken together; and its highest power of a sum.
 MAX_EXPANDED_TERMS, MAX_POWER = 1000, 10
