@@ -33,27 +33,14 @@ from ._pipelines import (
 class Fitting(CallbackSupportMixin, BaseEstimator):
     """Methods of the average that learn."""
 
-    estimators: Any
-    model_prior: Any
-    method: str
-    forgetting: float
-    chunk_size: int
-    n_jobs: int | None
-    random_state: Any
-    n_samples_seen_: int
     _takes_known = False  # an offset, or trials
-    data_fingerprint_: int
     weights_: Any = Learnt()
     log_evidence_: Any = Learnt()
     log_evidence_std_: Any = Learnt()
     log_evidences_: Any = Learnt()
     log_evidences_std_: Any = Learnt()
-    _kind: Any
-    _validate_names: Any
-    _check_estimators_are_instances: Any
     _named: str  #: by an average that it is one model of
     _standing: Standing
-    _settings: dict[str, Any]  #: parameters of the first call
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
         raise_for_params(fit_params, self, "fit")

@@ -53,9 +53,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from ..estimators import FitTasks, holds_rows
 from ..history import task_workers
 from ..mixture.estimators import error_covariance
-from ..model_selection import candidate, check_comparable, last_step, probability_interval
+from ..model_selection import (
+    behind_transformers,
+    candidate,
+    check_comparable,
+    last_step,
+    probability_interval,
+)
 from ..particles import log_sum_exp
-from ._pipelines import Chunk, FirstCall, behind_transformers, evidences, partial_fit_child, route
+from ._pipelines import Chunk, FirstCall, evidences, partial_fit_child, route
 from ._stacking import RowScores, Stacking
 
 

@@ -40,11 +40,11 @@ from sklearn.utils.metaestimators import available_if
 
 from .._compat import check_feature_names, raise_for_params
 from ..estimators import ParameterTable, bounds, percent, response_in, scalar_names, weighted_quantiles
-from ..model_selection import last_step
+from ..model_selection import behind_transformers, last_step
 from ..particles import log_mixture, mixture_moments
 from ..rows import at_once, refuse_unreadable
 from ..tables import Table, with_errors
-from ._pipelines import behind_transformers, route_to_last_steps
+from ._pipelines import route_to_last_steps
 
 
 class ModelTable(Table):
@@ -187,12 +187,6 @@ def _all_kinds(children: list[Any]) -> set[str | None]:
 class MixedPredictions(BaseEstimator):
     """Methods of the fitted average that predict and score."""
 
-    estimators: Any
-    estimators_: list[Any]
-    named_estimators_: Any
-    weights_: Any
-    classes_: np.ndarray
-    _must_be_fitted: Any
     _copies_are_branches = True  # of a stream, as its models' are
 
     @available_if(_children_predict)

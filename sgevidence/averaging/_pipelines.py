@@ -22,7 +22,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from .._compat import num_samples, raise_for_params, safe_indexing
 from ..estimators import Standardising, task_of
-from ..model_selection import named_models
+from ..model_selection import does_nothing, for_last_step, named_models
 
 
 class Chunk(NamedTuple):
@@ -99,18 +99,6 @@ def is_online(child: Any) -> bool:
     return not isinstance(child, FrozenEstimator) and hasattr(child, "partial_fit")
 
 
-def behind_transformers(child: Any, X: Any) -> tuple[Any, Any]:
-    """The model at the end of a pipeline, and X as it sees it."""
-    while isinstance(child, Pipeline | FrozenEstimator):
-        if isinstance(child, Pipeline):
-            for _, transformer in child.steps[:-1]:
-                X = X if _does_nothing(transformer) else transformer.transform(X)
-            child = child.steps[-1][1]
-        else:
-            child = child.estimator
-    return child, X
-
-
 def named(child: Any, name: str) -> None:
     """The model at the end prints its progress under this name; one that others may own keeps its own."""
     while isinstance(child, Pipeline):
@@ -170,7 +158,7 @@ def _partial_fit_pipeline(
     routed = process_routing(pipeline, "fit", **params) if routing_enabled() and params else None
     steps = []
     for name, step in pipeline.steps[:-1]:
-        if not _does_nothing(step):
+        if not does_nothing(step):
             if first:
                 step, X = _fit_transform(step, X, y, {} if routed is None else routed[name])
             else:
@@ -186,10 +174,6 @@ def _partial_fit_pipeline(
     last = partial_fit_child(last, X, y, last_params, extra, first, call, owner, leaf)
     pipeline.steps = [*steps, (name, last)]
     return pipeline
-
-
-def _does_nothing(step: Any) -> bool:
-    return step is None or step == "passthrough"
 
 
 def _fit_transform(transformer: Any, X: Any, y: Any, params: Any) -> tuple[Any, Any]:
@@ -216,7 +200,7 @@ def route(
     """Keyword arguments of each child's method, by name."""
     given = params if sample_weight is None else {"sample_weight": sample_weight, **params}
     if not routing_enabled():
-        return {name: _for_last_step(child, given) for name, child in children}
+        return {name: for_last_step(child, given) for name, child in children}
     if not given:
         return {name: {} for name, _ in children}
     routed = process_routing(owner, method, **given)
@@ -247,14 +231,6 @@ def routing_enabled() -> bool:
 def _callee(child: Any, method: str) -> str:
     """Pipelines have no partial_fit: their ``fit`` says what the steps want."""
     return "fit" if isinstance(child, Pipeline) and method == "partial_fit" else method
-
-
-def _for_last_step(child: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Without metadata routing a pipeline takes ``laststep__sample_weight``."""
-    if isinstance(child, Pipeline):
-        name, last = child.steps[-1]
-        return {f"{name}__{key}": value for key, value in _for_last_step(last, params).items()}
-    return dict(params)
 
 
 def as_pairs(estimators: Any) -> Any:

@@ -7,9 +7,9 @@ Annealing takes 6·10⁴ to 13·10⁴ √d for a Gaussian that is a third to a h
 five in ten of them with gradients, and up to ten times as many for hierarchies.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -27,13 +27,10 @@ from ._user_function import RowFunction, check_shape, standard_log_density, stan
 NO_ROWS = "this model was fitted without rows: its log_likelihood(p) has no rows to score or to add"
 
 
-class RowsOrNone(ConditionalEstimator):
-    """Base of the estimator of a user's model."""
+class UserFunctions(ConditionalEstimator):
+    """Base of the estimator of a user's model, which says where its functions cannot be relied on."""
 
     _y_says_what_it_is = True
-    priors: Any
-    mean: Any
-    sample_rows: Any
     _model: CustomModel
     _has_rows = True  #: of the call that is being made, or of the fit
 
@@ -81,8 +78,59 @@ class RowsOrNone(ConditionalEstimator):
     def _functions(self) -> RowFunction:
         return cast(RowFunction, self._model.row_log_likelihood)
 
+    @property
+    @described
+    def diagnostics_(self) -> dict[str, float]:
+        """``n_failed`` counts θ where functions failed, ``n_calls`` evaluations of ``log_likelihood``."""
+        failures = self._model.failures
+        return super().diagnostics_ | {"n_failed": failures.n_failed, "n_calls": failures.n_likelihoods}
 
-#: The call of the constructor, for those who used to give three functions in place.
+    def _run(self, *arguments: Any) -> None:
+        with self._counted():
+            super()._run(*arguments)
+
+    def _update(self, *arguments: Any) -> None:
+        with self._counted():
+            super()._update(*arguments)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Failures of a call are counted in a model of its own: a call that is refused leaves no trace."""
+        self._model = self._model.counted()
+        failures = self._model.failures
+        before = failures.n_likelihoods if failures.n_calls else 0  # those of the check are of the first
+        failures.max_likelihoods = np.inf if self.max_calls is None else before + self.max_calls
+        with _failures_named(self._model):
+            yield
+        self._doubt_failures()
+        self._doubt_unresolved()
+
+    def _doubt_failures(self) -> None:
+        """Warn where functions fail so often that the posterior may be there."""
+        failures = self._model.failures
+        # share of all θ at which a function may fail without a word: those that trajectories reach far out
+        if failures.share > 0.01:
+            self._doubt(
+                f"a function failed at {failures.share:.0%} of all θ, which count as impossible: "
+                f"{failures.example}",
+            )
+
+    def _doubt_unresolved(self) -> None:
+        """Warn where the posterior is at values of a prior that are not those of their place in it."""
+        prior, W = self._model.prior, self.particle_weights_
+        with np.errstate(all="ignore"):
+            unresolved = {} if prior is None else prior.unresolved(self.particles_[W > 0])
+        for name, where in unresolved.items():
+            # weight of particles whose parameters are not those of their place in the prior, in nats
+            if (share := float(W[W > 0] @ where)) > 0.01:
+                self._doubt(
+                    f"{share:.0%} of the posterior of {name!r} is so far out in its prior that the quantiles "
+                    "there are rounded: the log evidence is that of another prior; state one that "
+                    "contains what the data say, or another parameter",
+                )
+
+
+#: The call of the constructor.
 NEW_CALL = """
 
     BayesianModel(log_likelihood, priors={"rate": scipy.stats.gamma(2, scale=3)})
@@ -90,18 +138,6 @@ NEW_CALL = """
 with log_likelihood(p, X, y) of a dictionary p of parameters; functions of unconstrained arrays are
 
     BayesianModel(log_likelihood, sample_prior=..., log_prior=...)"""
-
-
-def dictionary_in_place(init: Callable) -> Callable:
-    """A constructor that refuses functions in the place of the priors, and shows the new call."""
-
-    @wraps(init)
-    def checked(self: Any, *args: Any, **params: Any) -> None:
-        if len(args) > 2 or any(map(callable, args[1:])):
-            raise TypeError(f"priors are a dictionary, and other functions are keywords: {NEW_CALL}")
-        init(self, *args, **params)
-
-    return checked
 
 
 def custom_model(estimator: Any, has_rows: bool) -> CustomModel:
@@ -140,66 +176,6 @@ def _prior(estimator: Any) -> Any:
     if estimator.sample_prior is None or estimator.log_prior is None:
         raise TypeError(f"sample_prior and log_prior belong together: give both.{NEW_CALL}")
     return PlainParameters(dimension_of(estimator.sample_prior, generator(0)))
-
-
-class WatchedFunctions(ConditionalEstimator):
-    """Base of the estimator of a user's model, which says where its functions cannot be relied on."""
-
-    _model: CustomModel
-    max_calls: int | None
-
-    @property
-    @described
-    def diagnostics_(self) -> dict[str, float]:
-        """``n_failed`` counts θ where functions failed, ``n_calls`` evaluations of ``log_likelihood``."""
-        failures = self._model.failures
-        return super().diagnostics_ | {"n_failed": failures.n_failed, "n_calls": failures.n_likelihoods}
-
-    def _run(self, *arguments: Any) -> None:
-        with self._counted():
-            super()._run(*arguments)
-        self._doubt_failures()
-        self._doubt_unresolved()
-
-    def _update(self, *arguments: Any) -> None:
-        with self._counted():
-            super()._update(*arguments)
-        self._doubt_failures()
-        self._doubt_unresolved()
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """Failures of a call are counted in a model of its own: a call that is refused leaves no trace."""
-        self._model = self._model.counted()
-        failures = self._model.failures
-        before = failures.n_likelihoods if failures.n_calls else 0  # those of the check are of the first
-        failures.max_likelihoods = np.inf if self.max_calls is None else before + self.max_calls
-        with _failures_named(self._model):
-            yield
-
-    def _doubt_failures(self) -> None:
-        """Warn where functions fail so often that the posterior may be there."""
-        failures = self._model.failures
-        # share of all θ at which a function may fail without a word: those that trajectories reach far out
-        if failures.share > 0.01:
-            self._doubt(
-                f"a function failed at {failures.share:.0%} of all θ, which count as impossible: "
-                f"{failures.example}",
-            )
-
-    def _doubt_unresolved(self) -> None:
-        """Warn where the posterior is at values of a prior that are not those of their place in it."""
-        prior, W = self._model.prior, self.particle_weights_
-        with np.errstate(all="ignore"):
-            unresolved = {} if prior is None else prior.unresolved(self.particles_[W > 0])
-        for name, where in unresolved.items():
-            # weight of particles whose parameters are not those of their place in the prior, in nats
-            if (share := float(W[W > 0] @ where)) > 0.01:
-                self._doubt(
-                    f"{share:.0%} of the posterior of {name!r} is so far out in its prior that the quantiles "
-                    "there are rounded: the log evidence is that of another prior; state one that "
-                    "contains what the data say, or another parameter",
-                )
 
 
 #: Seconds from which a fit that nobody has limited is announced.

@@ -14,7 +14,7 @@ from .._compat import Interval, StrOptions, fit_context
 from ..estimators import CONFLICT, EvidenceEstimator, by_parts, documented, learns_online
 from ..history import Rows
 from ..rows import generator
-from ._base import RowsOrNone, WatchedFunctions, checked, custom_model, dictionary_in_place
+from ._base import UserFunctions, checked, custom_model
 from ._model import CustomModel
 from ._user_function import check_shape
 
@@ -51,7 +51,7 @@ def _has_mean(estimator: Any) -> bool:
 
 
 @documented
-class BayesianModel(RowsOrNone, WatchedFunctions):
+class BayesianModel(UserFunctions):
     """A model of your own, given by its log likelihood and priors of its parameters, with a log evidence.
 
     Parameters
@@ -158,7 +158,6 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         "max_calls": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    @dictionary_in_place
     def __init__(
         self,
         log_likelihood: Callable,

@@ -20,7 +20,7 @@ from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length
 
 from ..estimators import has_times, response_in
-from ..model_selection import transformed
+from ..model_selection import behind_transformers
 from ..rows import bounds_of, has_bounds, parted, with_known
 from ._style import BAND, COLORS, Picture, axes, drawn, legend, line_style
 
@@ -156,7 +156,7 @@ class SurvivalDisplay(Picture):
             raise TypeError(f"{model!r} predicts no survival: its family is not one of times")
         name = getattr(y, "name", None)
         event, groups = (X[one] if isinstance(one, str) else one for one in (event, groups))
-        rows = transformed(estimator, X)
+        _, rows = behind_transformers(estimator, X)
         y, event = times_and_events(model, rows, y, event)
         groups = np.full(len(y), "all rows") if groups is None else np.asarray(groups)
         check_consistent_length(X, y, event, groups)

@@ -53,15 +53,10 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     :class:`ConditionalEstimator` and :class:`DensityEstimator` add ``fit`` and ``partial_fit``.
     """
 
-    sampler: Any
-    random_state: Any
-    verbose: Any
     n_jobs: int | None = None  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
     _takes_missing = False  # levels of X, or cells
-    n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
-    data_fingerprint_: int
     _named: str  #: by an average, for the lines of progress
 
     _copies_are_branches = True  # of a stream: states are values, so that a shallow copy goes on by itself

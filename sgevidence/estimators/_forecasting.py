@@ -18,7 +18,6 @@ from scipy.special import ndtr, ndtri
 
 from ..particles import mixture_moments
 from ..rows import check_count, generator, last_time, refuse_unreadable, validated
-from ._lags import Past
 from ._linear_predictor import KnownOrUnknownNoise, LinearCoefficients
 
 
@@ -64,13 +63,6 @@ class ForecastMixture(NamedTuple):
 
 class Forecasts(KnownOrUnknownNoise, LinearCoefficients):
     """Methods that look further ahead than the next row."""
-
-    order: int
-    trend: str
-    random_state: Any
-    n_features_in_: int
-    _past: Past  #: the end of the series
-    _last_time: Any
 
     def forecast(
         self, steps: int, X_future: Any = None, *, return_std: bool = False, interval: float | None = None

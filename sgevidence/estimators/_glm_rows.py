@@ -63,11 +63,6 @@ class GLMRows(LinearPredictor):
     """Validated rows, units and the model of a :class:`BayesianGLM`."""
 
     _model: GLMModel | FarColumns
-    family: Any
-    breaks: Any
-    fit_intercept: bool
-    coef_scale: float
-    classes_: np.ndarray
     _has_offset = False
     _offset_range = (np.inf, -np.inf)  #: least and largest offset of the rows seen
     _bounds_given: tuple[str, ...] = ()  #: how bounds of the rows seen were given

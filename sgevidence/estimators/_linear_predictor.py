@@ -139,10 +139,6 @@ def places_along(model: Any, term: Smooth, X: np.ndarray) -> np.ndarray:
 class LinearCoefficients(PosteriorReports):
     """Posterior moments of coefficients and intercept."""
 
-    fit_intercept: bool
-    coef_scale: float
-    intercept_scale: float | None
-
     @learnt
     def coef_(self) -> np.ndarray:
         """Posterior mean of the coefficients."""
@@ -189,9 +185,6 @@ class LinearCoefficients(PosteriorReports):
 class KnownOrUnknownNoise(PosteriorReports):
     """Posterior mean of the noise of a linear regression."""
 
-    noise_std: float | None
-    noise_prior: tuple[float, float] | None
-    noise_scale: float | None
     #: Common σ of the model where rows have standard errors, in the unit of y; None: without any
     _std_unit: float | None = None
 
@@ -216,14 +209,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     """Estimators whose model names its parameters ``coef`` and ``intercept``."""
 
     _model: Any  #: with ``predictive_mean``, ``predictive_std``, or ``log_probabilities``
-    columns: Any
     terms: Sequence | None = None  #: of those that have the parameter
     formula: str | None = None  #: of those that have the parameter
     _other: Any = None  #: formula of another parameter
     effect_scale: float = 1.0  #: of those that have the parameter
     evidence_is_relative_ = False  #: to a null model
-    columns_: np.ndarray
-    intercept_scale: float | None
     _named_columns: tuple[str, ...] = ()  #: columns of a frame that are no columns of X
 
     _parameter_constraints: dict = {

@@ -22,7 +22,7 @@ from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ..tables import ROUNDING_SHARE, Table, to_digits, with_errors
 from ._calls import Stream
 from ._documentation import described
-from ._standardising import Drawn, Evidence, Standardising, learnt
+from ._standardising import Evidence, Learnt, Standardising, learnt
 
 #: Axes of the named parameters, without the draws.  A regression has the last of them only; covariances have
 #: the first of them, as many as their kind.
@@ -230,8 +230,10 @@ class PosteriorReports(Standardising):
 
     log_evidence_: Any = Evidence()
     log_evidence_std_: Any = Evidence()
-    particles_: Any = Drawn(lambda result: result.theta, lambda state: state.theta)
-    particle_weights_: Any = Drawn(lambda result: result.weights, lambda state: state.all_weights.W)
+    particles_: Any = Learnt(lambda of: of._stream.state.theta if of._result is None else of._result.theta)
+    particle_weights_: Any = Learnt(
+        lambda of: of._stream.state.all_weights.W if of._result is None else of._result.weights
+    )
     _model: Model
     _stream: Stream | None
     _result: EvidenceResult | None

@@ -21,10 +21,6 @@ class SeriesEstimator(EvidenceEstimator):
     """A linear regression of a series on its lags, a trend and exogenous columns."""
 
     _model: LinearModel
-    order: int
-    max_order: int | None
-    trend: str
-    noise_std: float | None
     n_features_in_: int
     _past: Past  #: the end of the series
     _last_time: Any = None  #: time of the last row, where rows come with times

@@ -40,7 +40,13 @@ def learnt(function: Callable[[Any], Any]) -> property:
 
 
 class Learnt:
-    """An attribute that an estimator has when it has learnt; before, the error says why it has none."""
+    """An attribute that an estimator has when it has learnt; before, the error says why it has none.
+
+    It is stored, or what ``read`` makes of the estimator.
+    """
+
+    def __init__(self, read: Callable[[Any], Any] | None = None) -> None:
+        self.read = read
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -49,7 +55,9 @@ class Learnt:
         if estimator is None:
             return self
         estimator._must_have_learnt(self.name)
-        raise AttributeError(f"{type(estimator).__name__} has no {self.name}")
+        if self.read is None:
+            raise AttributeError(f"{type(estimator).__name__} has no {self.name}")
+        return self.read(estimator)
 
 
 class Evidence(Learnt):
@@ -73,28 +81,11 @@ class Evidence(Learnt):
         vars(estimator)[self.name] = value
 
 
-class Drawn(Learnt):
-    """An attribute that is read from the sampler's answer, or from a stream's state."""
-
-    def __init__(self, of_result: Callable[[Any], Any], of_state: Callable[[Any], Any]) -> None:
-        self.of_result, self.of_state = of_result, of_state
-
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        if estimator is None:
-            return self
-        estimator._must_have_learnt(self.name)
-        if estimator._result is not None:
-            return self.of_result(estimator._result)
-        return self.of_state(estimator._stream.state)
-
-
 class Standardising(BaseEstimator):
     """Whatever has ``standardize`` and ``units=``: estimators, and the selection of columns."""
 
     standardize: bool = False  #: of those that have the parameter
     units: Units | None = None  #: of those that have the parameter
-    n_features_in_: int
-    n_samples_seen_: int
     _held: Rows | None = None  #: rows of a stream that are too few to know their units
     _units: Units | None = None  #: of the rows that the model sees; None: as they are given
     _units_of_call: Units | None = None  #: of all rows of a first call that an average cuts into chunks

@@ -27,9 +27,9 @@ from ..rows import (
 )
 from ..samplers import Progress
 from ..units import Fold, Units, UnitWatch
+from ._answers import Weighed
 from ._posterior_by_draws import posterior_by_draws
 from ._regressions import Regressions
-from ._reports import Weighed
 
 #: Parameters of the independent prior, and what they are if nobody has stated them.
 UNUSED_WITH_G: dict[str, Any] = dict(
@@ -44,17 +44,6 @@ OF_LINEAR = UNUSED_WITH_G | OF_G | dict(coef_prior="independent", fit_intercept=
 class SubsetLearning(Standardising):
     """Methods of the selector that learn."""
 
-    estimator: Any
-    always: Any
-    groups: Any
-    coef_prior: str
-    rscale: Any
-    size_prior: str
-    tolerance: float
-    fit_intercept: bool
-    random_state: Any
-    verbose: Any
-    _settings: dict[str, Any]  #: parameters of the first call
     _units_of_estimator: Units | None = None
 
     def _learn(

@@ -12,9 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from .._compat import HasMethods, Interval, StrOptions, fit_context
 from ..estimators import documented
 from ..units import Units
+from ._answers import SubsetAnswers, given_of
 from ._learning import SubsetLearning
-from ._predictions import SubsetPredictions, given_of
-from ._reports import SubsetReports
 
 
 def _keeps_sums(self: "EvidenceFeatureSelector") -> bool:
@@ -27,9 +26,7 @@ def _keeps_sums(self: "EvidenceFeatureSelector") -> bool:
 
 
 @documented
-class EvidenceFeatureSelector(
-    SubsetLearning, SubsetPredictions, SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator
-):
+class EvidenceFeatureSelector(SubsetLearning, SubsetAnswers, SelectorMixin, RegressorMixin, BaseEstimator):
     """Selects columns of a regression by the evidence of all subsets, and predicts with their average.
 
     Each subset of the columns is the model of :class:`BayesianLinearRegression`, or of ``estimator``, with

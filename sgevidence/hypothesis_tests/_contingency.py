@@ -150,9 +150,6 @@ class Contingency:
             raise ValueError(f"table must have the shape {self.table.shape}, got {more.shape}")
         return replace(self, table=self.table + more)
 
-    def with_rscale(self, rscale: Any) -> "Contingency":
-        raise TypeError("a contingency table has no rscale: call contingency with another concentration")
-
     @property
     def n_samples(self) -> int:
         return int(self.table.sum())

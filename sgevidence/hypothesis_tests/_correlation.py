@@ -9,7 +9,7 @@ up to a constant (Hotelling 1953); (ρ + 1)/2 ~ Beta(1/κ, 1/κ).  The integral 
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import betaln, hyp2f1
@@ -49,13 +49,11 @@ class Correlation:
     sums: PairSums
     rscale: float
     nulls: Nulls = PLAIN_NULLS
+    scales: ClassVar[str] = "correlation"  #: the names that its rscale may have
     name: str = "Test of a correlation"
 
     def with_rows(self, x: Any, y: Any) -> "Correlation":
         return _checked(replace(self, sums=self.sums.plus(PairSums.of(x, y))))
-
-    def with_rscale(self, rscale: Any) -> "Correlation":
-        return replace(self, rscale=rscale_of("correlation", rscale))
 
     @property
     def n_samples(self) -> int:

@@ -1,7 +1,7 @@
 """A test of a proportion, whose logit has a logistic prior about the null hypothesis."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
@@ -17,14 +17,12 @@ class Proportion:
     null: float
     rscale: float
     nulls: Nulls = PLAIN_NULLS
+    scales: ClassVar[str] = "proportion"  #: the names that its rscale may have
     name: str = "Test of a proportion"
 
     def with_rows(self, successes: Any, trials: Any) -> "Proportion":
         successes, trials = _counts(successes, trials)
         return replace(self, successes=self.successes + successes, trials=self.trials + trials)
-
-    def with_rscale(self, rscale: Any) -> "Proportion":
-        return replace(self, rscale=rscale_of("proportion", rscale))
 
     @property
     def n_samples(self) -> int:

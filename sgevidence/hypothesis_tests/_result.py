@@ -15,16 +15,17 @@ Symbols: ``u`` = coordinate, (m,).
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from textwrap import fill
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils import check_array
 
 from ..model_selection import in_words
-from ..models import closed_in
+from ..models import closed_in, rscale_of
 from ..rows import cells_named, refuse_extreme, refuse_unreadable
 from ..tables import LINE_WIDTH, with_errors
 
@@ -157,40 +158,14 @@ EQUAL_WITHIN = 4 * float(np.finfo(float).eps)
 SHAPES = ("one number", "one-dimensional", "two-dimensional")
 
 
-class Test(Protocol):
-    """Data, as far as the Bayes factor depends on them, and a prior."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def n_samples(self) -> int: ...
-
-    @property
-    def statistics(self) -> dict[str, float]: ...
-
-    @property
-    def hypotheses(self) -> tuple[str, str]:
-        """Alternative and null, as what follows "if"."""
-
-    @property
-    def prior(self) -> str: ...
-
-    def log_bayes_factor(self) -> tuple[float, float]:
-        """The alternative against the null, and the error, nats."""
-
-    def with_rows(self, *rows: Any) -> Self: ...
-
-    def with_rscale(self, rscale: Any) -> Self: ...
-
-
 class BayesFactorResult:
     """A Bayes factor of an alternative against a null hypothesis.
 
     Parameters
     ----------
     test : object
-        Data, as far as the Bayes factor depends on them, and the prior.
+        Data, as far as the Bayes factor depends on them, and the prior: they have ``log_bayes_factor()`` with
+        its error, ``with_rows(*rows)``, and in words ``name``, ``prior`` and ``hypotheses``.
     before : tuple, default=()
         Entries of ``path`` before these data.
 
@@ -225,7 +200,7 @@ class BayesFactorResult:
     [8, 10]
     """
 
-    def __init__(self, test: Test, before: tuple[tuple[int, float, float], ...] = ()):
+    def __init__(self, test: Any, before: tuple[tuple[int, float, float], ...] = ()):
         self._test = test
         self.log_bayes_factor, self.log_bayes_factor_std = test.log_bayes_factor()
         self.n_samples, self.statistics = test.n_samples, test.statistics
@@ -285,7 +260,9 @@ class BayesFactorResult:
         TypeError
             If the prior has no such scale: that of a contingency table.
         """
-        return BayesFactorResult(self._test.with_rscale(rscale))
+        if self.rscale is None:
+            raise TypeError("a contingency table has no rscale: call contingency with another concentration")
+        return BayesFactorResult(replace(self._test, rscale=rscale_of(self._test.scales, rscale)))
 
     def __repr__(self) -> str:
         value, (alternative, null) = self.log_bayes_factor, self._test.hypotheses

@@ -31,7 +31,7 @@ Symbols: ``delta`` = δ, (m,); ``nu`` = ν; ``rho, log_p`` = nodes and their log
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -155,15 +155,13 @@ class TTest:
     null: float
     rscale: float
     nulls: Nulls = PLAIN_NULLS
+    scales: ClassVar[str] = "ttest"  #: the names that its rscale may have
     equal_variances: bool = True
 
     def with_rows(self, x: Any, y: Any = None) -> "TTest":
         x, y = pairs_of(x, y, self.kind == "paired")
         more = sums_of(self.kind, x, y, self.null)
         return _checked(replace(self, samples=tuple(a.plus(b) for a, b in zip(self.samples, more))))
-
-    def with_rscale(self, rscale: Any) -> "TTest":
-        return replace(self, rscale=rscale_of("ttest", rscale))
 
     @property
     def name(self) -> str:

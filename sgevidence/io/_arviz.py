@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..estimators import dimension_labels, dimensions
-from ..model_selection import last_step, transformed
+from ..model_selection import behind_transformers
 from ..particles import spread
 
 
@@ -62,7 +62,7 @@ def to_arviz(estimator: Any, X: ArrayLike | None = None, y: ArrayLike | None = N
         import xarray
     except ImportError as error:
         raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
-    model = last_step(estimator)
+    model, _ = behind_transformers(estimator)
     if not hasattr(model, "posterior_samples"):
         raise TypeError(f"{type(model).__name__} has no posterior_samples: give one of its models")
     attributes, draws = _attributes(model), _posterior(model)
@@ -72,7 +72,7 @@ def to_arviz(estimator: Any, X: ArrayLike | None = None, y: ArrayLike | None = N
     }
     if X is not None:
         name = "X" if y is None else "y"
-        log_likelihood = _log_likelihood(model, transformed(estimator, X), y)
+        log_likelihood = _log_likelihood(*behind_transformers(estimator, X), y)
         groups["log_likelihood"] = xarray.Dataset({name: (("chain", "draw", "row"), log_likelihood[None])})
     if "InferenceData" in vars(arviz):  # ArviZ 1 answers hasattr with the name of xarray's tree
         return arviz.InferenceData(attrs=attributes, **groups)

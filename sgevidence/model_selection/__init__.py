@@ -3,12 +3,14 @@
 from ..tables import Table
 from ._candidates import (
     Candidate,
+    behind_transformers,
     candidate,
     candidates,
     check_comparable,
+    does_nothing,
+    for_last_step,
     last_step,
     named_models,
-    transformed,
 )
 from ._compare import compare, comparison_table, evidence_columns
 from ._discrepancies import PredictiveCheck
@@ -60,5 +62,7 @@ __all__ = [
     "named_models",
     "seed",
     "term_probabilities",
-    "transformed",
+    "behind_transformers",
+    "does_nothing",
+    "for_last_step",
 ]

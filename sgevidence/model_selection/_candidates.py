@@ -38,22 +38,35 @@ class Candidate(NamedTuple):
     parameters: Mapping[str, Any] = {}  #: by name, those in which the models differ
 
 
-def last_step(estimator: Any) -> Any:
-    """The model itself: what is behind pipelines and frozen estimators."""
-    while isinstance(estimator, (Pipeline, FrozenEstimator)):
-        estimator = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator.steps[-1][1]
-    return estimator
-
-
-def transformed(estimator: Any, X: Any) -> Any:
-    """Rows as the model behind a pipeline sees them."""
-    while isinstance(estimator, (Pipeline, FrozenEstimator)):
-        if isinstance(estimator, Pipeline):
-            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
-            estimator = estimator.steps[-1][1]
-        else:
+def behind_transformers(estimator: Any, X: Any = None) -> tuple[Any, Any]:
+    """The model itself, behind pipelines and frozen estimators, and X as it sees it."""
+    while isinstance(estimator, Pipeline | FrozenEstimator):
+        if isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
-    return X
+            continue
+        *transformers, (_, last) = estimator.steps
+        for _, step in transformers if X is not None else ():
+            X = X if does_nothing(step) else step.transform(X)
+        estimator = last
+    return estimator, X
+
+
+def does_nothing(step: Any) -> bool:
+    """Whether a pipeline leaves the rows to its next step as they are."""
+    return step is None or step == "passthrough"
+
+
+def last_step(estimator: Any) -> Any:
+    """The model itself."""
+    return behind_transformers(estimator)[0]
+
+
+def for_last_step(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Without metadata routing a pipeline takes ``laststep__sample_weight``."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return {f"{name}__{key}": value for key, value in for_last_step(last, params).items()}
+    return dict(params)
 
 
 def row_arguments(rows: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..estimators import EvidenceEstimator, bounds, dimension_labels, response_in
 from ..rows import generator, has_bounds, with_known
-from ._candidates import last_step, transformed
+from ._candidates import behind_transformers, last_step
 from ._discrepancies import (
     AUTOCORRELATION,
     DISPERSION,
@@ -61,7 +61,7 @@ class Replicator(NamedTuple):
         if model._not_replicated is not None:
             raise TypeError(f"{type(model).__name__}: {model._not_replicated}")
         check_is_fitted(model)
-        X = transformed(estimator, X)
+        _, X = behind_transformers(estimator, X)
         if given := [name for name, value in known.items() if value is not None]:
             if not model._takes_known:
                 raise TypeError(f"{type(model).__name__} has no {' and no '.join(given)}")

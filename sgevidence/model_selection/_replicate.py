@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.random import sample_without_replacement
@@ -17,7 +16,7 @@ from sklearn.utils.random import sample_without_replacement
 from ..exceptions import warn_caller
 from ..history import task_workers
 from ..samplers import pool
-from ._candidates import candidate, last_step
+from ._candidates import candidate, for_last_step, last_step
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +149,9 @@ def replicate(
     clones = [clone(estimator) for _ in range(n)]
     if not seed(clones, random_state):
         raise ValueError(f"{type(estimator).__name__} has no random_state: its replicates would be one fit")
-    params = {} if sample_weight is None else {_weight_name(estimator): sample_weight}
+    params = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if not get_config()["enable_metadata_routing"]:
+        params = for_last_step(estimator, params)
     with task_workers(n_jobs, n, X):
         fits = Parallel(n_jobs=n_jobs, pre_dispatch="all")(delayed(_fit)(one, X, y, params) for one in clones)
     found = pooled(fits)
@@ -175,14 +176,6 @@ def pooled(fits: Sequence[Any]) -> Replicates:
         n_samples_seen_=one.n_samples,
         data_fingerprint_=one.fingerprint,
     )
-
-
-def _weight_name(estimator: Any) -> str:
-    """Without metadata routing a pipeline takes ``laststep__sample_weight``."""
-    if isinstance(estimator, Pipeline) and not get_config()["enable_metadata_routing"]:
-        name, last = estimator.steps[-1]
-        return f"{name}__{_weight_name(last)}"
-    return "sample_weight"
 
 
 def _fit(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:

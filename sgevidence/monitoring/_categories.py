@@ -27,8 +27,48 @@ from typing import NamedTuple
 import numpy as np
 
 from .._compat import Interval
-from ._expected import CategoryRows
-from ._filter import SegmentModel, refuse_rows, rows_of_runs
+from ._filter import Ends, SegmentModel, refuse_rows, rows_of_runs
+
+
+class CategoryRows(NamedTuple):
+    """Averages of independent categories and a Markov chain; the counts are those after the block."""
+
+    X: np.ndarray  # (rows, columns)
+    before: np.ndarray  # the rows before; one row fewer where a stream begins
+    counts: np.ndarray  # (runs, columns, K)
+    pairs: np.ndarray  # (runs, columns, K, K)
+    odds: np.ndarray  # (columns, rows, runs): log odds of the chain, before each row
+    concentration: float
+
+    def cdf(self, leaders: np.ndarray) -> Ends:
+        b, K = len(self.X), self.counts.shape[2]
+        low, high = np.empty(self.X.shape), np.empty(self.X.shape)
+        rows, skipped = np.arange(b), b - len(self.before)
+        for j, x in enumerate(self.X.T.astype(int)):
+            one = np.zeros((b, K))
+            one[rows, x] = 1.0
+            p = self._shares(self.counts[leaders, j] - _from_here(one))
+            if self.pairs.shape[2]:
+                last = np.append(np.zeros(skipped), self.before[:, j]).astype(int)
+                same = last[:, None] == last  # rows that count for the same row of the table
+                same[:skipped] = same[:, :skipped] = False
+                after = self.pairs[leaders, j, last] - np.triu(same) @ one
+                step = self._shares(after)
+                step[:skipped] = 1.0 / K
+                chain = 1.0 / (1.0 + np.exp(-self.odds[j][rows, leaders]))[:, None]
+                p += chain * (step - p)
+            F = p.cumsum(axis=1)[rows, x]
+            low[:, j], high[:, j] = F - p[rows, x], F
+        return low, high
+
+    def _shares(self, counts: np.ndarray) -> np.ndarray:
+        n = counts + self.concentration
+        return n / n.sum(axis=1, keepdims=True)
+
+
+def _from_here(one: np.ndarray) -> np.ndarray:
+    """Sums over a row and those after it."""
+    return one[::-1].cumsum(axis=0)[::-1]
 
 
 class CategoryRuns(NamedTuple):

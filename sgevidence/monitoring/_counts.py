@@ -35,14 +35,51 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betaln, gammaln, logsumexp
+from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from .._compat import Interval
-from ._expected import CountRows, DispersedRows
-from ._filter import SegmentModel, refuse_rows, rows_of_runs
+from ._filter import Ends, SegmentModel, refuse_rows, rows_of_runs
 
 #: Sizes from Poisson counts to those whose standard deviation is twice their mean, a factor of three apart.
 DISPERSED_SIZES = (np.inf, 30.0, 10.0, 3.0, 1.0, 0.3)
+
+
+class CountRows(NamedTuple):
+    """Negative binomial predictions with shape a and rate d, both (columns, rows, runs)."""
+
+    x: np.ndarray  # (rows, columns)
+    a: np.ndarray
+    d: np.ndarray
+
+    def cdf(self, leaders: np.ndarray) -> Ends:
+        i = np.arange(len(leaders)), leaders
+        a, p = (np.array([v[i] for v in of_columns]).T for of_columns in (self.a, self.d / (self.d + 1.0)))
+        low = np.where(self.x > 0.0, betainc(a, np.maximum(self.x, 1.0), p), 0.0)
+        return low, betainc(a, self.x + 1.0, p)
+
+
+class DispersedRows(NamedTuple):
+    """Mixtures over sizes of predictions of counts, after n of the sum S."""
+
+    x: np.ndarray  # (rows, columns)
+    S: np.ndarray  # (columns, rows, runs)
+    n: np.ndarray  # (rows, runs)
+    log_weight: np.ndarray  # (columns, rows, runs, sizes)
+    model: Any
+    d: np.ndarray  # (columns,)
+
+    def cdf(self, leaders: np.ndarray) -> Ends:
+        low, high = np.empty(self.x.shape), np.empty(self.x.shape)
+        for (i, j), x in np.ndenumerate(self.x):
+            k, run = np.arange(x + 1.0), leaders[i]
+            known = self.S[j, i, run], self.n[i, run], self.d[j]
+            p = sum(
+                np.exp(w + self.model._log_predictive(r, k, *known))
+                for r, w in zip(self.model.sizes, self.log_weight[j, i, run])
+            )
+            high[i, j] = min(p.sum(), 1.0)
+            low[i, j] = max(high[i, j] - p[-1], 0.0)
+        return low, high
 
 
 class CountRuns(NamedTuple):

@@ -25,12 +25,24 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from .._compat import Interval
-from ._expected import StudentRows
-from ._filter import SegmentModel, rows_of_runs
+from ._filter import Ends, SegmentModel, rows_of_runs
 
 LOG_2PI = math.log(2.0 * math.pi)
+
+
+class StudentRows(NamedTuple):
+    """Student-t predictions: deviations over their scale, (columns, rows, runs), and degrees of freedom."""
+
+    t: np.ndarray
+    freedom: np.ndarray  # (rows, runs)
+
+    def cdf(self, leaders: np.ndarray) -> Ends:
+        i = np.arange(len(leaders)), leaders
+        F = np.array([stdtr(self.freedom[i], t[i]) for t in self.t]).T
+        return F, F
 
 
 class NormalRuns(NamedTuple):

@@ -36,10 +36,10 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from .._compat import Interval
-from ._expected import StudentMixtureRows
-from ._filter import SegmentModel, refuse_far
+from ._filter import Ends, SegmentModel, refuse_far
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
 
 #: Noise of the members, in units of y.
@@ -85,6 +85,19 @@ class Seen:
         centre = np.where(varies | ~self.centred, centre, self.low)  # without rounding
         unit[-1] = unit[-1] or abs(self.mean[-1]) or 1.0
         return centre, unit
+
+
+class StudentMixtureRows(NamedTuple):
+    """Mixtures of Student-t predictions, of one column."""
+
+    t: np.ndarray  # deviations over their scale, (rows, runs, members)
+    freedom: np.ndarray  # (rows, runs)
+    log_weight: np.ndarray  # (rows, runs, members)
+
+    def cdf(self, leaders: np.ndarray) -> Ends:
+        i = np.arange(len(leaders)), leaders
+        F = np.sum(np.exp(self.log_weight[i]) * stdtr(self.freedom[i][:, None], self.t[i]), axis=1)[:, None]
+        return F, F
 
 
 class RegressionRuns(NamedTuple):

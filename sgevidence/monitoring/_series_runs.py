@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from ._expected import Ends
+from ._filter import Ends
 from ._tails import CELLS, RHO, cdf_under_tails, normal_score
 
 #: Width of the grid over the least step, or over the size of the rows, where rows rest.  With a hundredth a

@@ -132,7 +132,7 @@ def test_subsets_are_weighed_when_asked_for(rows, monkeypatch):
     def refuse(*args):
         raise AssertionError("weighed in a stream")
 
-    monkeypatch.setattr("sgevidence.feature_selection._reports.posterior", refuse)
+    monkeypatch.setattr("sgevidence.feature_selection._answers.posterior", refuse)
     selector = EvidenceFeatureSelector().fit(*rows).partial_fit(*rows)
     with pytest.raises(AssertionError, match="in a stream"):
         selector.log_evidence_  # noqa: B018
