@@ -26,8 +26,7 @@ from typing import Any, NamedTuple
 from ._columns import column_names
 from ._curves import BSpline, Smooth
 from ._factors import Factor, Group, Interaction, Monotone
-from ._formula_terms import Call, constant, term_of
-from ._terms import parts
+from ._terms import Call, constant, parts, term_of
 from ._text_columns import has_levels
 from .language import (
     FormulaTree,

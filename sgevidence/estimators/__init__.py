@@ -2,14 +2,23 @@
 
 from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
-from ._callbacks import FitTasks, fit_tasks, task_of
-from ._calls import all_or_nothing, learns_online, many_small_fits, refuse_changes, settings, settings_of_all
+from ._calls import (
+    FitTasks,
+    all_or_nothing,
+    fit_tasks,
+    learns_online,
+    many_small_fits,
+    refuse_changes,
+    settings,
+    settings_of_all,
+    task_of,
+)
 from ._conditional import ConditionalEstimator, DensityEstimator
 from ._documentation import described, documented
 from ._effects import CurveDraws, curves, level_effects
+from ._folding import by_parts
 from ._glm import BayesianGLM
 from ._glm_predictions import concordance, has_times
-from ._lazy import by_parts
 from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
 from ._prior_conflict import CONFLICT, FALSE_CONFLICTS, Found, conflict, prior_conflict

@@ -14,13 +14,12 @@ from ..units import Units
 from ._base import EvidenceEstimator
 from ._calls import learns_online
 from ._documentation import documented
-from ._forecasting import Forecasts
 from ._lags import check_series, refuse_gaps, series_and_columns, with_missing_times
 from ._series import SeriesEstimator
 
 
 @documented
-class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
+class BayesianAutoregression(RegressorMixin, SeriesEstimator):
     r"""Autoregression of a series with a log evidence of its order, and forecasts with intervals.
 
     .. math:: y_t = b + \delta t + \sum_{l=1}^{p} \varphi_l\, y_{t-l} + w \cdot x_t + \varepsilon_t,

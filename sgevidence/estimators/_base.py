@@ -32,11 +32,11 @@ from ..rows import (
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ..transitions import State
 from ..units import UnitWatch, sum_of_slopes
-from ._callbacks import fit_tasks
 from ._calls import (
     Stream,
     all_or_nothing,
     default_sampler,
+    fit_tasks,
     is_online,
     one_blas_thread,
     refuse_changes,

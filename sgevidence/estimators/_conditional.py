@@ -11,7 +11,7 @@ from ..history import Rows
 from ..rows import at_once, check_count, generator
 from ._base import EvidenceEstimator
 from ._calls import learns_online
-from ._lazy import by_parts
+from ._folding import by_parts
 from ._prior_conflict import prior_conflict
 
 

@@ -22,8 +22,8 @@ from sklearn.utils.metaestimators import available_if
 from ..history import Rows
 from ..models import Ordinal, Times
 from ..rows import at_once, with_known
+from ._folding import by_parts
 from ._glm_rows import GLMRows
-from ._lazy import by_parts
 from ._response import bounds_and_entries, response_in
 
 

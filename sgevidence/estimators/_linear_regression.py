@@ -18,7 +18,7 @@ from ..samplers import SGAIS, Exact
 from ..units import Fold, Units
 from ._calls import learns_online
 from ._documentation import documented
-from ._lazy import by_parts
+from ._folding import by_parts
 from ._linear_predictor import KnownOrUnknownNoise, LinearPredictor
 from ._response import checked_std, read_names, response_in, sum_beside_weights, with_std
 from ._terms import TERM_CONSTRAINTS, effects_model, response_made

@@ -16,7 +16,7 @@ from ..rows import at_once, label_indices
 from ..units import Fold, Units, class_centers
 from ._calls import learns_online
 from ._documentation import documented
-from ._lazy import by_parts
+from ._folding import by_parts
 from ._linear_predictor import LinearPredictor
 from ._response import response_in
 from ._terms import TERM_CONSTRAINTS, of_columns, parted
