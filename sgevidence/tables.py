@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from itertools import zip_longest
-from textwrap import wrap
+from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,10 @@ class Table:
         Heading of the names.
     bars : mapping of str to sequence of float, optional
         Shares of one, such as probabilities, that a page draws as bars behind the cells of these columns.
+    heading : str, default=""
+        Line above the table.
+    notes : sequence of str, default=()
+        Sentences, or other tables, below.
 
     Notes
     -----
@@ -56,9 +60,12 @@ class Table:
         index: Sequence[str],
         index_name: str = "",
         bars: Mapping[str, Sequence[float] | np.ndarray] | None = None,
+        heading: str = "",
+        notes: Sequence[str] = (),
     ):
         self._columns = {name: np.asarray(values) for name, values in columns.items()}
         self.index, self.index_name, self.bars = list(index), index_name, dict(bars or {})
+        self.heading, self.notes = heading, list(notes)
 
     @property
     def columns(self) -> list[str]:
@@ -104,12 +111,17 @@ class Table:
         return DataFrame(self._columns, index=self.index)
 
     def to_string(self) -> str:
-        """The table as text, columns aligned.
+        """The table as text, columns aligned, between its heading and its notes.
 
         Returns
         -------
         str
         """
+        notes = [note if "\n" in note else fill(note, LINE_WIDTH) for note in self.notes]
+        return "\n".join(filter(None, [self.heading, self._printed()._aligned(), *notes]))
+
+    def _aligned(self) -> str:
+        """The cells as text."""
         columns = [[name, *_cells(values)] for name, values in self._columns.items()]
         widths = [max(map(len, column)) for column in columns]
         room = LINE_WIDTH - sum(widths) - 2 * len(widths)
@@ -129,8 +141,13 @@ class Table:
         return self
 
     def _repr_html_(self) -> str:
-        if (shown := self._printed()) is not self:
-            return shown._repr_html_()
+        above = f"<p>{in_html(self.heading)}</p>" if self.heading else ""
+        tags = ["pre" if "\n" in note else "p" for note in self.notes]  # a table, or a sentence
+        below = "".join(f"<{tag}>{in_html(note)}</{tag}>" for tag, note in zip(tags, self.notes))
+        return above + self._printed()._in_html() + below
+
+    def _in_html(self) -> str:
+        """The cells in a page."""
         left = 'style="text-align: left"'
         head = "".join(f'<th style="{CELL_STYLE}">{in_html(name)}</th>' for name in self.columns)
         columns = [
@@ -237,19 +254,17 @@ def to_digits(value: float, sd: float) -> str:
 class Summarised:
     """A table that prints as a summary while it has the columns for it; any part of it prints as usual."""
 
-    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
-        """A table and sentences below it; None if a column has been taken away."""
+    def _summary(self, as_text: bool) -> Table | None:
+        """A table with sentences below it; None if a column has been taken away."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         found = self._summary(as_text=True)
-        return super().__repr__() if found is None else "\n".join([found[0].to_string(), *found[1]])
+        return super().__repr__() if found is None else found.to_string()
 
     def _repr_html_(self) -> str:
         found = self._summary(as_text=False)
-        if found is None:
-            return super()._repr_html_()  # type: ignore[misc, no-any-return]
-        return found[0]._repr_html_() + "".join(f"<p>{in_html(note)}</p>" for note in found[1])
+        return super()._repr_html_() if found is None else found._repr_html_()  # type: ignore[misc]
 
 
 #: Characters that LaTeX reads as commands, or has no letter for.

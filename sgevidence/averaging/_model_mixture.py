@@ -50,15 +50,6 @@ from ._pipelines import route_to_last_steps
 class ModelTable(Table):
     """Models, the index, with their weights; the repr fits into eighty columns."""
 
-    def to_string(self) -> str:
-        """The table as text, without its last column, the warnings.
-
-        Returns
-        -------
-        str
-        """
-        return self._printed().to_string()
-
     def _printed(self) -> Table:
         weight, low, high, log_Z, std, warnings = self.columns
         cells = {name: [f"{value:.3f}" for value in self[name]] for name in (weight, low, high)}
@@ -146,7 +137,7 @@ def _parameters(averager: Any, models: list[Any], q: list[float]) -> ParameterTa
         labels.append(label)
         rows.append((averager.weights_[has].sum(), mean, sd, *weighted_quantiles(values, W, q)))
     columns = dict(zip(["inclusion", "mean", "sd", *map(percent, q)], np.array(rows).reshape(-1, 5).T))
-    return ParameterTable(columns, labels, "averaged over models")
+    return ParameterTable(columns, labels, heading="averaged over models")
 
 
 def _children_have(method: str) -> Callable[[Any], bool]:

@@ -148,23 +148,16 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         given = self._rows(X, y, sample_weight, reset, classes)
         counts = self._counts(given)
         self.data_fingerprint_ = fingerprint(self._identity(given), counts, self.data_fingerprint_)
-        starts, whole = (
-            reset or self._held is not None,
-            given if self._held is None else self._held.join(given),
-        )
-        if starts:
-            if not self._take_units(whole, may_wait=not is_fit):
-                return
-        elif self._units is not None:
-            self._units = self._units.with_late_columns(given, self._weight_seen, self._is_centred)
-        rows = whole if self._units is None else self._units.rows(whole)
+        starts = reset or self._held is not None
+        if (rows := self._in_units(given, starts, may_wait=not is_fit)) is None:
+            return
         if starts:
             self._model = self._make_model(rows.X, rows.y)
             self.n_samples_seen_, self._weight_seen, self._watch = 0, 0.0, UnitWatch.none()
         try:
-            self._add(sampler, rows, whole.total_weight, starts, X, y)
+            self._add(sampler, rows, rows.total_weight, starts, X, y)
         except ImpossibleRowsError as error:
-            found = error.among(rows, sample_weight if len(whole) == len(given) else None)
+            found = error.among(rows, sample_weight if len(rows) == len(given) else None)
             found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
             raise found from None
         self._held = None
@@ -233,11 +226,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Points and weights that have the posterior's means, (m, d) and (m,)."""
         state = None if self._stream is None else self._stream.state
         return state.nodes if isinstance(state, State) else (self.particles_, self.particle_weights_)
-
-    @property
-    def _is_centred(self) -> bool:
-        """Columns are measured from their means."""
-        return bool(getattr(self, "_wants_intercept", getattr(self, "fit_intercept", True)))
 
     @property
     def _is_proposed(self) -> bool:

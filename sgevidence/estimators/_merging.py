@@ -221,7 +221,7 @@ def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> Non
             raise ValueError(f"models cannot be merged that differ in {name}: {a!r} and {b!r}")
     for name in ("n_features_in_", "feature_names_in_", "columns_"):
         left, right = getattr(one, name, None), getattr(other, name, None)
-        if not _same([left], [right]):
+        if np.ravel(left).tolist() != np.ravel(right).tolist():
             raise ValueError(f"rows with other columns cannot be merged: {name} is {left} and {right}")
     if checksum(getattr(one, "categories_", [])) != checksum(getattr(other, "categories_", [])):
         raise ValueError("models cannot be merged whose levels differ: give the levels of all as categories=")
@@ -231,7 +231,3 @@ def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> Non
         )
     if one._units is None and one._model != other._model:
         raise ValueError(f"models cannot be merged that differ: {one._model} and {other._model}")
-
-
-def _same(first: Iterable[Any], second: Iterable[Any]) -> bool:
-    return [np.ravel(a).tolist() for a in first] == [np.ravel(b).tolist() for b in second]

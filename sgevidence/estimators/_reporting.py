@@ -8,7 +8,6 @@ effective draws; particles that are alike are one, with the sum of their weights
 """
 
 from collections.abc import Callable, Sequence
-from html import escape
 from itertools import product
 from typing import Any
 
@@ -54,15 +53,15 @@ class ParameterTable(Table):
         ``mean``, ``sd``, the bounds of the interval such as ``5%`` and ``95%``, and more.
     index : sequence of str
         Names of the parameters, such as ``coef[bmi]``.
-    heading : str
-        Printed above the table.
-    notes : sequence of str
-        Printed below.
+    index_name : str, default=""
+        Heading of the names.
+    bars : mapping of str to sequence of float, optional
+        Shares of one that a page draws as bars.
+    heading : str, default=""
+        Line above the table.
+    notes : sequence of str, default=()
+        Sentences, or other tables, below.
     """
-
-    def __init__(self, columns: Any, index: Sequence[str], heading: str = "", notes: Sequence[str] = ()):
-        super().__init__(columns, index)
-        self.heading, self.notes = heading, list(notes)
 
     def _printed(self) -> Table:
         """Numbers of a row to the same decimal, by its standard deviation."""
@@ -74,21 +73,6 @@ class ParameterTable(Table):
             for name, column in values.items()
         }
         return Table(cells, self.index)
-
-    def to_string(self) -> str:
-        """The table as text, with its heading and notes.
-
-        Returns
-        -------
-        str
-        """
-        return "\n".join(filter(None, [self.heading, self._printed().to_string(), *self.notes]))
-
-    def _repr_html_(self) -> str:
-        above = f"<p>{escape(self.heading)}</p>" if self.heading else ""
-        tags = ["pre" if "\n" in note else "p" for note in self.notes]  # a table, or a sentence
-        below = "".join(f"<{tag}>{escape(note)}</{tag}>" for tag, note in zip(tags, self.notes))
-        return above + self._printed()._repr_html_() + below
 
 
 def parameter_table(model: Any, level: float) -> ParameterTable:
@@ -110,7 +94,8 @@ def parameter_table(model: Any, level: float) -> ParameterTable:
         rows.append((mean, sd, low, high, effective_draws(values - mean, single)))
     columns = dict(zip(["mean", "sd", *map(percent, q), "ess"], np.array(rows).reshape(-1, 5).T))
     above = "\n".join([heading(model), *model._prior_notes()])
-    return ParameterTable(columns, names, above, [*model._summary_notes(), *warned(model)])
+    notes = [*model._summary_notes(), *warned(model)]
+    return ParameterTable(columns, names, heading=above, notes=notes)
 
 
 def heading(model: Any) -> str:

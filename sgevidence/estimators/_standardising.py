@@ -159,6 +159,20 @@ class Standardising(BaseEstimator):
         self._units = units._replace(columns=columns, names=self._names_of_units)
         return True
 
+    def _in_units(self, given: Rows, starts: bool, may_wait: bool) -> Rows | None:
+        """Rows of a call, and those held before, in the units of the model; None where these are held now."""
+        whole = given if self._held is None else self._held.join(given)
+        if not starts and self._units is not None:
+            self._units = self._units.with_late_columns(given, self._weight_seen, self._is_centred)
+        elif starts and not self._take_units(whole, may_wait):
+            return None
+        return whole if self._units is None else self._units.rows(whole)
+
+    @property
+    def _is_centred(self) -> bool:
+        """Columns are measured from their means."""
+        return bool(getattr(self, "_wants_intercept", getattr(self, "fit_intercept", True)))
+
     def _read_units(self, X: Any, y: Any, sample_weight: Any, classes: Any, may_wait: bool) -> Units | None:
         """Units of the rows held and of these, of which nothing is learnt; None where there are none yet."""
         reader, reset = copy.copy(self), self._is_first_call()

@@ -137,7 +137,7 @@ class SubsetAnswers(Standardising):
         inclusion = np.broadcast_to(self.inclusion_probabilities_, coef.shape)
         table = {"inclusion": inclusion, "mean": coef, "sd": self.coef_std_}
         columns = {name: np.ravel(values) for name, values in table.items()}
-        return ParameterTable(columns, names, heading(self), warned(self))
+        return ParameterTable(columns, names, heading=heading(self), notes=warned(self))
 
     def _prior_notes(self) -> list[str]:
         stated = self._settings

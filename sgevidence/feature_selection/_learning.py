@@ -77,16 +77,12 @@ class SubsetLearning(Standardising):
         assert given.y is not None
         self.data_fingerprint_ = fingerprint(given.y, given.weight, self.data_fingerprint_)
         starts = reset or self._held is not None
-        whole = given if self._held is None else self._held.join(given)
+        if (rows := self._in_units(given, starts, may_wait=not is_fit)) is None:
+            return
         if starts:
-            if not self._take_units(whole, may_wait=not is_fit):
-                return
             self._model = linear_model(self, self.n_features_in_, self._units)
             self._sums, self.n_samples_seen_, self._weight_seen = None, 0, 0.0
             self._watch = UnitWatch.none()
-        elif self._units is not None:
-            self._units = self._units.with_late_columns(given, self._weight_seen, self.fit_intercept)
-        rows = whole if self._units is None else self._units.rows(whole)
         new = self._model.sums(rows)
         self._sums = new if self._sums is None else self._sums.plus(new)
         self.n_samples_seen_ += len(rows)

@@ -156,7 +156,8 @@ class Regressions:
         self._log_units = self.whole._log_unit * self.rows.total_weight  # answers are for y as given, nats
         model = self.whole._make_model(self.rows.X, self.rows.y)
         self._is_difference = isinstance(model, SoftmaxModel) and model.n_classes == 2
-        model = self._model = self._model_of(self.rows.X)  #: on all columns
+        model = difference_of_classes(model) if self._is_difference else model
+        self._model = model  #: on all columns
         #: one linear predictor without parameters of a family beside it, which has one mode
         self.has_shared_hessians = isinstance(model, GLMModel) and model.is_log_concave and not model.n_own
         self.is_log_concave = model.is_log_concave

@@ -44,10 +44,11 @@ class AnovaTable(Table):
         Heading of the terms.
     bars : mapping of str to sequence of float, optional
         Shares of one that a page draws as bars.
+    heading : str, default=""
+        Line above the table.
+    notes : sequence of str, default=()
+        Sentences, or other tables, below.
     """
-
-    def __repr__(self) -> str:
-        return self._printed().to_string()
 
     def _printed(self) -> Table:
         value, std = self["log_bayes_factor"], self["log_bayes_factor_std"]

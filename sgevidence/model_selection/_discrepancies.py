@@ -13,15 +13,13 @@ of like p_rk (Hosmer and Lemeshow 1980).
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import combinations
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..estimators import percent
-from ..tables import LINE_WIDTH, Table, to_digits
+from ..tables import Table, to_digits
 
 #: Columns to which each pair of them has its correlation in the table; beyond, only the largest is there.
 PAIRED_COLUMNS = 4
@@ -294,10 +292,10 @@ class PredictiveCheck:
         cells = self._cells()
         if self.misfits:
             cells["doubt"] = ["misfit" if name in self.misfits else "" for name in self.table.index]
-        return Table(cells, self.table.index)
+        return Table(cells, self.table.index, notes=[self.doubt] if self.doubt else [])
 
     def __repr__(self) -> str:
-        return "\n".join([self._printed().to_string(), *wrap(self.doubt or "", LINE_WIDTH)])
+        return self._printed().to_string()
 
     def _repr_html_(self) -> str:
-        return self._printed()._repr_html_() + (f"<p>{escape(self.doubt)}</p>" if self.doubt else "")
+        return self._printed()._repr_html_()

@@ -52,11 +52,13 @@ class Comparison(Summarised):
     index: Any
     _facts: Facts | None = None
 
-    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
+    def _summary(self, as_text: bool) -> Table | None:
         if not set(COLUMNS) <= set(self.columns) or not len(self.index):
             return None
-        table, notes = summary(self)
-        return _by_parameters(table, self, as_text), notes
+        found = summary(self)
+        shown = _by_parameters(found, self, as_text)
+        shown.notes = found.notes
+        return shown
 
     def to_latex(self, *args: Any, **options: Any) -> Any:
         r"""The table that is printed, in LaTeX: a ``tabular`` with the rules of the package ``booktabs``.
@@ -73,7 +75,7 @@ class Comparison(Summarised):
         found = None if args or options else self._summary(as_text=False)
         if found is None:
             return super().to_latex(*args, **options)  # type: ignore[misc]
-        return found[0].to_latex()
+        return found.to_latex()
 
     def report(self, format: str = "text") -> str:
         """The comparison for a paper: a table of four columns, sentences, priors and software.
@@ -102,8 +104,8 @@ class ComparisonTable(Comparison, Table):  # type: ignore[misc]
     """A comparison where pandas is not installed."""
 
 
-def summary(table: Any) -> tuple[Table, list[str]]:
-    """The summary, and the meanings of its words, from a table with COLUMNS."""
+def summary(table: Any) -> Table:
+    """The summary, and below it the meanings of its words, from a table with COLUMNS."""
     columns = {name: np.asarray(table[name]) for name in COLUMNS}
     doubts = [
         _doubt(*row) for row in zip(*(columns[k] for k in ("difference", "difference_std", "warnings")))
@@ -122,7 +124,7 @@ def summary(table: Any) -> tuple[Table, list[str]]:
     notes = [meaning for word, meaning in DOUBTS.items() if any(word in words for words in doubts)]
     none_fits = all(check == "misfit" for check in checks)
     bars = {"probability": columns["probability"]}
-    return Table(cells, names, bars=bars), [*notes, NONE_FITS] if none_fits else notes
+    return Table(cells, names, bars=bars, notes=[*notes, NONE_FITS] if none_fits else notes)
 
 
 def _by_parameters(summary: Table, table: Any, as_text: bool) -> Table:
@@ -221,7 +223,7 @@ def _as_text(found: Table, sentences: list[str]) -> str:
 
 def _four_columns(table: Any) -> Table:
     """Prior probability, log evidence and its error, posterior probability, Bayes factor against the best."""
-    found, _ = summary(table)
+    found = summary(table)
     columns = {
         "P(M)": [f"{p:.3f}" if p >= 0.0005 else "<0.001" for p in table._facts.model_prior],
         "log evidence ± error": found["log evidence ± error"],
