@@ -4,7 +4,6 @@ Sums by level of two models with terms under the numbers of all levels, in the u
 """
 
 import copy
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -220,8 +219,8 @@ def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> Non
         if a != b:
             raise ValueError(f"models cannot be merged that differ in {name}: {a!r} and {b!r}")
     for name in ("n_features_in_", "feature_names_in_", "columns_"):
-        left, right = getattr(one, name, None), getattr(other, name, None)
-        if np.ravel(left).tolist() != np.ravel(right).tolist():
+        left, right = (np.asarray(getattr(each, name, None)) for each in (one, other))
+        if left.tolist() != right.tolist():
             raise ValueError(f"rows with other columns cannot be merged: {name} is {left} and {right}")
     if checksum(getattr(one, "categories_", [])) != checksum(getattr(other, "categories_", [])):
         raise ValueError("models cannot be merged whose levels differ: give the levels of all as categories=")

@@ -2,9 +2,8 @@
 
 from ._detection import Detection
 from ._discrete import CategorySegment, CountSegment
+from ._gaussian import NormalSegment, RegressionSegment
 from ._monitor import EvidenceMonitor
-from ._normal import NormalSegment
-from ._regression import RegressionSegment
 from ._segment import Segmentation, segment
 from ._series import SeriesSegment
 

@@ -1,6 +1,5 @@
 """Rows as users bring them: arrays, frames, files, Dask; columns known beside them; labels and levels."""
 
-from ._bad_cells import cells_named, validated
 from ._bounds import BOUNDS, Bounds, bounds_of, has_bounds, late, middle, parted, read_event
 from ._collections import (
     Collection,
@@ -13,10 +12,10 @@ from ._collections import (
     refuse_unknown_sizes,
     together,
 )
-from ._file_columns import files_of
 from ._input import (
     KNOWN,
     WithKnown,
+    cells_named,
     check_count,
     check_prior_pair,
     column,
@@ -29,6 +28,7 @@ from ._input import (
     refuse_extreme,
     refuse_uncomputed,
     refuse_unreadable,
+    validated,
     weighs_nothing,
     with_known,
 )
@@ -47,7 +47,7 @@ from ._levels import (
     two_labels,
 )
 from ._sources import Part, RowSource
-from ._text_files import ROW_NAMES, TextFormat, kind_of_text
+from ._text_files import ROW_NAMES, TextFormat, files_of, kind_of_text
 from ._times import last_time, places_in_time
 
 __all__ = [

@@ -13,9 +13,9 @@ from weakref import finalize
 import numpy as np
 
 from ..history import ADDED_AT_ONCE, add_all, add_in_order
-from ._file_columns import Part
 from ._input import KNOWN, WithKnown
 from ._sources import ROWS_OF_CALL, RowSource
+from ._text_files import Part
 
 #: A function of the number of a part and of its rows.
 OfPart = Callable[[int, Part], Any]

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import warn_caller
-from ._file_columns import (
+from ._input import KNOWN
+from ._text_files import (
     Part,
+    TextFormat,
     as_numbers,
     as_target,
     decoded,
@@ -16,9 +18,9 @@ from ._file_columns import (
     one_at_a_time,
     pyarrow,
     read_numbers,
+    row_names,
+    sep_words,
 )
-from ._input import KNOWN
-from ._text_files import TextFormat, row_names, sep_words
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
 ROWS_OF_CALL = 100_000
