@@ -251,22 +251,6 @@ def to_digits(value: float, sd: float) -> str:
     return f"{value:.{min(max(before + decimals, 1), 15)}e}"
 
 
-class Summarised:
-    """A table that prints as a summary while it has the columns for it; any part of it prints as usual."""
-
-    def _summary(self, as_text: bool) -> Table | None:
-        """A table with sentences below it; None if a column has been taken away."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        found = self._summary(as_text=True)
-        return super().__repr__() if found is None else found.to_string()
-
-    def _repr_html_(self) -> str:
-        found = self._summary(as_text=False)
-        return super()._repr_html_() if found is None else found._repr_html_()  # type: ignore[misc]
-
-
 #: Characters that LaTeX reads as commands, or has no letter for.
 IN_LATEX = {
     "\\": r"\textbackslash{}",

@@ -13,7 +13,7 @@ for every row t.  A chunk of n rows is forgotten for at once, by α^n; before th
 forget.  So log weight k is a sum of log predictive densities that fades with 1/(1−α) rows, and α = 1 is the
 posterior.
 
-Symbols: ``log_w`` = log π_{t|t} (K,), ``alpha`` = α per row, ``score`` = of π_{t|t−1}.
+Symbols: ``log_w`` = log π_{t|t} (K,), ``alpha`` = α per row.
 
 **The prequential log score** and its standard error.  Before chunk t model k has the weight π_kt, whose log
 is β_t times that after the chunk before, normalised; it predicts the chunk with ℓ_kt = log p_k(y_t | y_<t),
@@ -65,60 +65,38 @@ from ._pipelines import Chunk, FirstCall, evidences, partial_fit_child, route
 from ._stacking import RowScores, Stacking
 
 
-class Prequential(NamedTuple):
-    """A running score; a value, never changed in place."""
+class Dynamic(NamedTuple):
+    """Probabilities of the model of the last row, and the running score; a value, never changed in place."""
 
+    alpha: float
+    log_w: np.ndarray
     log_Z: np.ndarray  #: log evidences so far, (K,)
     var: np.ndarray  #: their variances
-    score: float
+    log_evidence: float  #: the score, Σ_t log Σ_k π_{t|t−1},k p_k(y_t | y_<t)
     score_var: float
     U: np.ndarray
     Q: np.ndarray
+    is_new: bool = True  #: no row has been seen
 
     @classmethod
-    def start(cls, n_models: int) -> "Prequential":
+    def start(cls, log_prior: np.ndarray, forgetting: float) -> "Dynamic":
         """Before the first row."""
-        zero = np.zeros(n_models)
-        return cls(zero, zero, 0.0, 0.0, zero, zero)
+        zero = np.zeros(len(log_prior))
+        return cls(forgetting, log_prior, zero, zero, 0.0, 0.0, zero, zero)
 
-    def after(
-        self, log_Z: np.ndarray, std: np.ndarray, log_pi: np.ndarray, memory: float
-    ) -> tuple["Prequential", np.ndarray]:
-        """With one more chunk, and the logs of the weights r after it."""
+    def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Dynamic":
+        """Weights of models that have learnt from ``n_rows`` more rows."""
+        memory = 1.0 if self.is_new else self.alpha**n_rows
+        log_pi = memory * self.log_w - log_sum_exp(memory * self.log_w)
+        log_Z, std = evidences(models)
         ell, v = log_Z - self.log_Z, std**2 - self.var
         gain = float(log_sum_exp(log_pi + ell))
         log_r = log_pi + ell - gain
         r = np.exp(log_r)
         d, U, Q = r - np.exp(log_pi), memory * self.U, memory**2 * self.Q
         score_var = self.score_var + float(np.sum(2 * d * U + d**2 * Q + r**2 * v))
-        now = type(self)(log_Z, std**2, self.score + gain, score_var, U + d * Q + r * v, Q + v)
-        return now, log_r
-
-    @property
-    def std(self) -> float:
-        """Standard error of the score, nats.  A variance that fell on the way may leave less than nothing."""
-        return float(np.sqrt(np.maximum(self.score_var, 0.0)))
-
-
-class Dynamic(NamedTuple):
-    """Probabilities of the model of the last row."""
-
-    alpha: float
-    log_w: np.ndarray
-    score: Prequential
-    is_new: bool = True  #: no row has been seen
-
-    @classmethod
-    def start(cls, log_prior: np.ndarray, forgetting: float) -> "Dynamic":
-        """Before the first row."""
-        return cls(forgetting, log_prior, Prequential.start(len(log_prior)))
-
-    def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Dynamic":
-        """Weights of models that have learnt from ``n_rows`` more rows."""
-        memory = 1.0 if self.is_new else self.alpha**n_rows
-        log_pi = memory * self.log_w - log_sum_exp(memory * self.log_w)
-        score, log_w = self.score.after(*evidences(models), log_pi, memory)
-        return self._replace(log_w=log_w, score=score, is_new=False)
+        score, U, Q = self.log_evidence + gain, U + d * Q + r * v, Q + v
+        return type(self)(self.alpha, log_r, log_Z, std**2, score, score_var, U, Q, False)
 
     @property
     def weights(self) -> np.ndarray:
@@ -126,19 +104,14 @@ class Dynamic(NamedTuple):
         return np.exp(self.log_w)
 
     @property
-    def log_evidence(self) -> float:
-        """Σ_t log Σ_k π_{t|t−1},k p_k(y_t | y_<t)."""
-        return self.score.score
-
-    @property
     def log_evidence_std(self) -> float:
-        """Its standard error."""
-        return self.score.std
+        """Standard error of the score, nats.  A variance that fell on the way may leave less than nothing."""
+        return float(np.sqrt(np.maximum(self.score_var, 0.0)))
 
     @property
     def interval(self) -> np.ndarray:
         """Interval of the weights by the errors of the evidences, (2, K)."""
-        return probability_interval(self.log_w, np.sqrt(np.maximum(self.score.Q, 0.0)))
+        return probability_interval(self.log_w, np.sqrt(np.maximum(self.Q, 0.0)))
 
     @property
     def complaints(self) -> list[str]:

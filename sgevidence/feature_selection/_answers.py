@@ -70,7 +70,7 @@ class SubsetAnswers(Standardising):
         table = {"columns": columns} | evidence_columns(each, np.diag(std**2), log_prior, mass=mass)
         more = {"size": np.array([len(one) for one in subsets]), "log_prior": log_prior}
         listed = comparison_table(table | more, index, of_subsets=True)
-        listed._facts = facts_of(self, index, np.exp(log_prior))
+        listed._facts = facts_of(self, np.exp(log_prior))
         return listed
 
     @property

@@ -140,7 +140,7 @@ def compare(
     columns = _parameters([one.parameters for one in found]) | columns
     ranked = {"rank": np.arange(1, len(found) + 1)} | {key: value[order] for key, value in columns.items()}
     table = comparison_table(ranked, [names[k] for k in order])
-    table._facts = facts_of(models, names, np.exp(log_prior[order]))
+    table._facts = facts_of(models, np.exp(log_prior[order]))
     if sensitivity is not None:
         if knows_subsets(models) or knows_components(models) or len(found) < 2:
             raise ValueError(

@@ -8,7 +8,6 @@ they report,
 where a scale s of both models is changed in both, and one that a single model has in that one alone.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +80,7 @@ class Facts(NamedTuple):
     robustness: Robustness | None = None  #: of the Bayes factor, where it was asked for
 
 
-def facts_of(models: Any, names: Sequence[str], model_prior: np.ndarray) -> Facts:
+def facts_of(models: Any, model_prior: np.ndarray) -> Facts:
     """Priors that are alike stand once; a search has those of its best model alone."""
     if is_search(models):
         found = {"the best model": getattr(models, "best_estimator_", None)}

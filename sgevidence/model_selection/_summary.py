@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from ..tables import LINE_WIDTH, Summarised, Table, in_html, in_latex, in_markdown, with_errors
+from ..tables import LINE_WIDTH, Table, in_html, in_latex, in_markdown, with_errors
 from ._facts import Facts
 from ._probabilities import as_printed, in_words
 
@@ -45,20 +45,29 @@ DOUBTS = {
 NONE_FITS = "None of the models fits the rows: the best is the best of wrong models."
 
 
-class Comparison(Summarised):
-    """The summary of a comparison."""
+class Comparison:
+    """A table that prints as a summary while it has the columns for it; any part of it prints as usual."""
 
     columns: Any
     index: Any
     _facts: Facts | None = None
 
     def _summary(self, as_text: bool) -> Table | None:
+        """None if a column has been taken away."""
         if not set(COLUMNS) <= set(self.columns) or not len(self.index):
             return None
         found = summary(self)
         shown = _by_parameters(found, self, as_text)
         shown.notes = found.notes
         return shown
+
+    def __repr__(self) -> str:
+        found = self._summary(as_text=True)
+        return super().__repr__() if found is None else found.to_string()
+
+    def _repr_html_(self) -> str:
+        found = self._summary(as_text=False)
+        return super()._repr_html_() if found is None else found._repr_html_()  # type: ignore[misc]
 
     def to_latex(self, *args: Any, **options: Any) -> Any:
         r"""The table that is printed, in LaTeX: a ``tabular`` with the rules of the package ``booktabs``.

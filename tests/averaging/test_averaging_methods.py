@@ -3,6 +3,7 @@
 import copy
 import pickle
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import BayesianLinearRegression, EvidenceModelAverager
 from sgevidence.averaging import _learning, _pipelines
-from sgevidence.averaging._learning import Prequential
+from sgevidence.averaging._learning import Dynamic
 from sgevidence.averaging._pipelines import chunks
 from sgevidence.averaging._stacking import RowScores, stacking_weights
 from sgevidence.samplers import Exact
@@ -381,12 +382,11 @@ def check_error(rng, T=6):
     """The standard error against the gradient by finite differences."""
     ell, v = rng.normal(size=(T, 3)), rng.uniform(0.5, 1.0, (T, 3)) ** 2
     memory, log_prior = rng.uniform(0.3, 1.0, T), log_softmax(rng.normal(size=3))
-    score, log_w = Prequential.start(3), log_prior
+    weighing = Dynamic.start(log_prior, 0.5)
     for t in range(T):
-        log_pi = log_softmax((1.0 if t == 0 else memory[t]) * log_w)
-        score, log_w = score.after(
-            ell[: t + 1].sum(axis=0), np.sqrt(v[: t + 1].sum(axis=0)), log_pi, memory[t]
-        )
+        known = zip(ell[: t + 1].sum(axis=0), np.sqrt(v[: t + 1].sum(axis=0)))
+        models = [SimpleNamespace(log_evidence_=z, log_evidence_std_=s) for z, s in known]
+        weighing = weighing.after(models, -np.log2(memory[t]), None)
     gradient, h = np.empty((T, 3)), 1e-5
     for place in np.ndindex(T, 3):
         ends = []
@@ -395,7 +395,7 @@ def check_error(rng, T=6):
             moved[place] += sign * h
             ends.append(score_by_hand(moved, log_prior, memory)[0])
         gradient[place] = (ends[0] - ends[1]) / (2 * h)
-    assert score.std == pytest.approx(np.sqrt(np.sum(gradient**2 * v)), rel=1e-6)
+    assert weighing.log_evidence_std == pytest.approx(np.sqrt(np.sum(gradient**2 * v)), rel=1e-6)
 
 
 def test_the_error_of_the_score_is_that_of_the_delta_method(rng):
