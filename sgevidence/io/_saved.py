@@ -251,7 +251,7 @@ except ImportError:  # not on Windows, where a file that is open cannot be remov
 PACKAGE = __name__.partition(".")[0]
 MAGIC = b"sgevidence-state "
 #: Number of the layout above and of the modules that files name; another layout gets another number.
-STATE = 2
+STATE = 3
 DIGEST = 64  #: hex digits of SHA-256
 #: Hex digits in the name of a file that is being written.
 DIGITS_OF_PART = 8

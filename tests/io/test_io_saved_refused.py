@@ -73,7 +73,7 @@ def test_foreign_files_are_named(tmp_path, rng):
         load(tmp_path / "nowhere")
 
 
-def forged(file, path, header=None, archive=None, state=2):
+def forged(file, path, header=None, archive=None, state=3):
     """A whole file of another content, as another version or somebody else may write it."""
     rest = file.read_bytes().split(b"\n", 2)[2]
     old, _, old_archive = rest.partition(b"\n")
@@ -85,8 +85,8 @@ def forged(file, path, header=None, archive=None, state=2):
 
 def test_other_versions_are_named(file, tmp_path):
     path = tmp_path / "other.sge"
-    refused(forged(file, path, state=3), "state number 3, and sgevidence .* reads up to 2: upgrade")
-    refused(forged(file, path, state=1), "written before the folders of sgevidence moved: fit again")
+    refused(forged(file, path, state=4), "state number 4, and sgevidence .* reads up to 3: upgrade")
+    refused(forged(file, path, state=2), "written before the folders of sgevidence moved: fit again")
     refused(forged(file, path, {"version": "99.1.0"}), "written by sgevidence 99.1.0, which is newer")
     old = {"version": "0.0.1", "fields": {"sgevidence.history._memory.Memory": ["anchor", "reservoir"]}}
     refused(forged(file, path, old), "0.0.1, whose Memory holds other fields")
@@ -144,7 +144,7 @@ FORGED = {
 def test_forged_headers_are_named(file, tmp_path, line):
     archive = file.read_bytes().split(b"\n", 3)[3]
     path, body = tmp_path / "forged.sge", line + b"\n" + archive
-    path.write_bytes(b"sgevidence-state 2\n" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    path.write_bytes(b"sgevidence-state 3\n" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
     refused(path, "has no header of sgevidence.save")
 
 
