@@ -282,9 +282,11 @@ class FitTasks:
         self._part: Any = None
         self._n_parts = 0
 
-    def expect(self, n_parts: int) -> None:
-        """``n_parts`` parts are to come: a bar can tell its share."""
-        self._begin(n_parts)
+    def expect(self, n_parts: int | None) -> None:
+        """Begin the tree; with the number of parts to come a bar can tell its share."""
+        if self._root is None:
+            self._root = self.estimator._init_callback_context(task_name=self.task_name, max_subtasks=n_parts)
+            self._root.call_on_fit_task_begin(estimator=self.estimator, **self._data)
 
     def step(self) -> None:
         """A leaf of the part that is under way."""
@@ -304,28 +306,23 @@ class FitTasks:
         """The call is done."""
         if self._part is not None:
             self.part()
-        self._begin(0)
+        self.expect(0)
         self._root.call_on_fit_task_end(
             estimator=self.estimator, reconstruction_attributes=dict, **self._data
         )
 
     def leaves(self, names: list[str]) -> list[Any]:
         """Tasks of the part that is under way, known beforehand, each for a model of its own."""
-        self._begin(1)
+        self.expect(1)
         self._n_parts += 1
         self._part = self._root.subcontext(
             task_name="chunk", max_subtasks=len(names), sequential_subtasks=False
         ).call_on_fit_task_begin(estimator=self.estimator)
         return [self._part.subcontext(task_name=name, task_id=k) for k, name in enumerate(names)]
 
-    def _begin(self, n_parts: int | None) -> None:
-        if self._root is None:
-            self._root = self.estimator._init_callback_context(task_name=self.task_name, max_subtasks=n_parts)
-            self._root.call_on_fit_task_begin(estimator=self.estimator, **self._data)
-
     def _open(self) -> bool:
         """Is a part under way?  Not if there are more than were expected, which the tree has no place for."""
-        self._begin(None)
+        self.expect(None)
         if self._part is None and self._root.max_subtasks != self._n_parts:
             self._n_parts += 1
             self._part = self._root.subcontext(task_name="chunk", max_subtasks=None)

@@ -89,7 +89,7 @@ def _of_parameters(params: dict[str, Any], fitted: Any) -> Iterator[PriorScale]:
         powers.pop("intercept_scale", None)
     if params.get("transitions") is None:
         powers.pop("transition_coef_scale", None)
-    if any(_scale_of(part) is None for term in _terms(fitted) for part in _parts(term)):
+    if any(getattr(part, "scale", None) is None for term in _terms(fitted) for part in _parts(term)):
         powers["effect_scale"] = 1
     for name, power in powers.items():
         value = params[name]
@@ -101,7 +101,7 @@ def _of_terms(params: dict[str, Any], is_jzs: bool) -> Iterator[PriorScale]:
     """Scales that terms have of their own."""
     terms = list(params.get("terms") or ())
     for k, term in enumerate(terms):
-        own = [part for part in _parts(term) if _scale_of(part) is not None]
+        own = [part for part in _parts(term) if getattr(part, "scale", None) is not None]
         if not own or (is_jzs and isinstance(term, Interaction)):
             continue
 
@@ -122,10 +122,6 @@ def _parts(term: Any) -> tuple:
     return (
         tuple(part for part in term if isinstance(part, Factor)) if isinstance(term, Interaction) else (term,)
     )
-
-
-def _scale_of(part: Any) -> float | None:
-    return getattr(part, "scale", None)
 
 
 def _multiplied(term: Any, by: float) -> Any:

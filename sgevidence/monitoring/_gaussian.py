@@ -63,6 +63,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from .._compat import Interval
+from ..rows import check_prior_pair
 from ._filter import Ends, SegmentModel, refuse_far, rows_of_runs
 
 LOG_2PI = math.log(2.0 * math.pi)
@@ -131,7 +132,7 @@ class NormalSegment(SegmentModel):
 
     def allocate(self, capacity: int, n_features: int) -> NormalRuns:
         self._validate_params()
-        check_pair(self.variance_prior, "variance_prior")
+        check_prior_pair(self.variance_prior, "variance_prior")
         zero, table = np.zeros(capacity), np.zeros((capacity, n_features))
         return NormalRuns(zero, table, table.copy(), [])
 
@@ -174,13 +175,6 @@ def log_gamma_ratio(a: np.ndarray) -> np.ndarray:
     series = z * (1.0 / 8.0 - z2 * (1.0 / 192.0 - z2 * (1.0 / 640.0 - z2 * (17.0 / 14336.0))))
     up /= half
     return np.log(up / np.sqrt(z)) - series
-
-
-def check_pair(pair, name: str) -> None:
-    """Shape and scale of an inverse gamma prior."""
-    values = np.asarray(pair, dtype=float).ravel()
-    if values.shape != (2,) or not np.all(np.isfinite(values) & (values > 0)):
-        raise ValueError(f"{name} must be a pair of positive numbers (shape, scale), got {pair!r}")
 
 
 #: Noise of the members, in units of y.
@@ -321,7 +315,7 @@ class RegressionSegment(SegmentModel):
     def allocate(self, capacity: int, n_features: int) -> RegressionRuns:
         self._validate_params()
         if self.noise_prior is not None:
-            check_pair(self.noise_prior, "noise_prior")
+            check_prior_pair(self.noise_prior, "noise_prior")
         d, K = n_features + self.fit_intercept, len(self._members()[0])
         shapes = (), (K,), (K, d), (K, d, d), (K,), (n_features + 1,), (n_features + 1,)
         arrays = [np.zeros((capacity, *shape)) for shape in shapes]
