@@ -28,10 +28,9 @@ from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams, confirmed_at_once
-from ._base import EvidenceResult, Parts, Progress, Sampler
+from ._base import EvidenceResult, Parts, Progress, Sampler, rung_of
 from ._direct import doubts_of_few, doubts_of_lineages
-from ._other_modes import doubts_of_missed_modes
-from ._progress import rung_of
+from ._laplace import doubts_of_missed_modes
 from ._records import ChunkRecord
 
 #: Half width of the sigmoidal schedule, as Grosse et al. (2015) have it: both ends get small steps.
