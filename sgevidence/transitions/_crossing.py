@@ -78,7 +78,7 @@ class Crossing(NamedTuple):
             infos.append(step.info)
         step = _or_offered(step, offer, infos)  # modes may know less than what they took the place of
         if due:
-            step = confirmed(step, path, rng, self.anneal)
+            step = confirmed(step, path, rng)
             infos.append(step.info)
         return self._committed(step, path, rng), infos
 
