@@ -18,7 +18,6 @@ from sgevidence.transitions import (
     FromProposal,
     Info,
     Offer,
-    Proposal,
     Reweight,
     State,
     Step,
@@ -31,10 +30,10 @@ MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400
 WAYS = {"annealing alone": dict(), "densities at modes": dict(modes=True)}
 
 
-def crossing(may_search=False, resampling=RESAMPLING["systematic"], proposal=None, model=MODEL, modes=False):
+def crossing(may_search=False, resampling=RESAMPLING["systematic"], asks=False, model=MODEL, modes=False):
     """With ``modes``, nothing answers for all rows, but densities at the modes that particles know."""
-    found = crossing_of(model, Anneal(HMC(), 0.5, resampling, lambda n: M), may_search, proposal)
-    return found._replace(from_all_rows=FromProposal(1, lambda n: M, None)) if modes else found
+    found = crossing_of(model, Anneal(HMC(), 0.5, resampling, lambda n: M), may_search, asks)
+    return found._replace(from_all_rows=FromProposal(lambda n: M, None)) if modes else found
 
 
 def stream(rng, call, settings, sizes=(30, 5, 70, 3, 200)):
@@ -72,14 +71,12 @@ def kinds(settings, n=1, model=MIXTURE):
 
 
 def test_the_order_is_that_of_their_price():
-    full = dict(may_search=True, proposal=Proposal())
+    full = dict(may_search=True, asks=True)
     cheap = ["FromProposal", "Reweight"]  # of a mixture, whose modes at hand need not be those that lead
     assert kinds(full, n=250) == [*cheap, "Anneal"]
     assert kinds({}) == ["Reweight", "Anneal"]
     assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate
     assert kinds(full, model=MODEL) == [*cheap, "FromModes", "Anneal"]
-    asked = crossing(proposal=Proposal(first_rows=7), model=MIXTURE).from_all_rows
-    assert asked.first_rows == 7
     assert crossing(may_search=True).from_all_rows is None
     assert Reweight(0.5).leaves_large
 
@@ -216,7 +213,7 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
     model, rows = MixtureModel(2, 2), data(MixtureModel(2, 2), 60, rng)
     state = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
     streams = Streams.spawned(rng)
-    after, infos = crossing(proposal=Proposal(), model=model).at_once(state, model, rows, streams)
+    after, infos = crossing(asks=True, model=model).at_once(state, model, rows, streams)
     assert (
         after.offered is None
         and len(infos) == 1
@@ -226,7 +223,7 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
     )
     for way in (crossing(model=model), crossing(may_search=True, model=model)):
         assert way.at_once(state, model, rows, streams) == (state, [])
-    way = crossing(proposal=Proposal(), model=model)
+    way = crossing(asks=True, model=model)
     assert way.at_once(after, model, rows[:30], streams) == (after, [])
 
 
