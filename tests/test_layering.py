@@ -97,7 +97,7 @@ def test_every_module_keeps_to_its_layer():
         ("sgevidence.averaging._model_mixture", "from sgevidence import SGAIS"),
         ("sgevidence.samplers._sgais", "from ..transitions._hmc import HMC"),
         ("sgevidence.samplers._sgais", "from ..transitions import _hmc"),
-        ("sgevidence.transitions._hmc", "import sgevidence.targets._path"),
+        ("sgevidence.transitions._hmc", "import sgevidence.targets._target"),
         ("sgevidence.published._bidirectional_error", "from ..samplers._ais import AIS"),
     ],
 )
@@ -117,7 +117,7 @@ def test_a_forbidden_import_is_caught(module, source):
             "from ..estimators import BayesianGMM\nfrom ..model_selection import FullData",
         ),
         (
-            "sgevidence.transitions._modes",
+            "sgevidence.transitions._missed_modes",
             "from ..targets import Path\nfrom ._mode_search import Mode\nfrom . import _base",
         ),
     ],

@@ -38,8 +38,7 @@ from ..answers import bridge, cross_fitted
 from ..exceptions import warn_caller
 from ..kernels import Coordinates
 from ..rows import generator
-from ._draws import LogDensity, as_chains, evaluate, one_by_one
-from ._mixing import Mixing, mixing, split_mixing
+from ._draws import LogDensity, Mixing, as_chains, evaluate, mixing, one_by_one, split_mixing
 
 
 class Half(NamedTuple):

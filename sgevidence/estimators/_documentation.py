@@ -39,8 +39,8 @@ log_evidence_, log_evidence_std_ : float
 evidence_path_ : dict of str to ndarray
     One entry per chunk: n_samples, log_evidence, log_evidence_std, log_predictive (of the chunk
     given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
-    n_likelihoods, n_gradients, n_particles, n_moves, acceptance, n_proposals, n_replaced, n_returned,
-    hysteresis, disagreement, n_renewals, missed_mode, sample_noise, noise_to_injection,
+    n_likelihoods, n_gradients, n_particles, n_moves, acceptance, n_proposals, n_replaced,
+    disagreement, n_renewals, missed_mode, sample_noise, noise_to_injection,
     anchor_distance, total_weight (of the rows).  At most 4096 entries: then each two become one.
     A stream of single rows with more than twenty columns keeps fewer until the path is read.
 diagnostics_ : dict of str to float
@@ -49,8 +49,7 @@ diagnostics_ : dict of str to float
     sample_noise (nats; what a sub-sample of the history does not know), anchor_distance (posterior
     widths per √d), n_renewals and missed_mode (modes taken from outside, or lost when they were last
     looked for, nats), n_proposals (answers of a density that covers the posterior), n_replaced (annealed
-    answers that a density has replaced), hysteresis (nats by which tempering beyond the posterior and back
-    does not close), n_returned (answers that are the mean of annealing from the prior and back to it).
+    answers that a density has replaced).
     Another sampler has other keys.
 warnings_ : list of str
     Reasons not to trust the answer as it is: the texts of each ``EvidenceWarning`` about the rows seen.

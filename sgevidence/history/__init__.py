@@ -3,8 +3,7 @@
 from ._anchor import N_BLOCKS, Anchor, Doubt
 from ._engine import task_workers, workers
 from ._influence import N_INFLUENCE_DRAWS, Influence
-from ._memory import MAX_HIGH_LEVERAGE_SHARE, Memory
-from ._reservoir import Reservoir
+from ._memory import MAX_HIGH_LEVERAGE_SHARE, Memory, Reservoir
 from ._rows import ADDED_AT_ONCE, FoldedRows, Rows, add_all, add_in_order
 
 __all__ = [

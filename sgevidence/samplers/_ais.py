@@ -28,10 +28,9 @@ from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams, confirmed_at_once
-from ._base import EvidenceResult, Parts, Progress, Sampler
+from ._base import EvidenceResult, Parts, Progress, Sampler, rung_of
 from ._direct import doubts_of_few, doubts_of_lineages
-from ._other_modes import doubts_of_missed_modes
-from ._progress import rung_of
+from ._laplace import doubts_of_missed_modes
 from ._records import ChunkRecord
 
 #: Half width of the sigmoidal schedule, as Grosse et al. (2015) have it: both ends get small steps.
@@ -67,10 +66,9 @@ class AIS(Parts, Sampler):
     error is that of independent weights, or with resampling that of the ancestors' shares.  It does not
     know of modes that no particle found.  An ``EvidenceWarning`` says so when fewer than 50 weights count.
 
-    With the adaptive schedule and resampling the answer of a model that may have several modes is tested:
-    the cloud is tempered beyond the posterior and back.  Where the two ways disagree, as for hierarchies and
-    funnels, a density that is Gaussian given the parameters that change the widths of the others answers, or
-    the mean of annealing to and from the posterior, with half their gap as its error.
+    With the adaptive schedule and resampling the answer of a model that may have several modes is tested, as
+    hierarchies and funnels are annealed too low: a density that is Gaussian given the parameters that change
+    the widths of the others answers, or there is a warning that none does.
 
     The path of the result has one entry, with the schedule in ``lambdas``.
 

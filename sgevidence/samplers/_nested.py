@@ -40,7 +40,7 @@ from ..particles import Weights, log_sum_exp
 from ..transitions import ConstrainedMoves
 from ._base import SILENT, EvidenceResult, Progress, Sampler
 from ._direct import answer, doubts_of_lineages, thinned_draws
-from ._other_modes import doubts_of_missed_modes
+from ._laplace import doubts_of_missed_modes
 
 
 class NestedSampling(Sampler):

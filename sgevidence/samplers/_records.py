@@ -37,11 +37,9 @@ class ChunkRecord(NamedTuple):
     n_proposals: int = 0  #: answers of a density that covers the posterior, in the place of annealing
     declined: str = ""  #: why such a density had no answer, where it was asked
     n_replaced: int = 0  #: annealed answers whose place a density for hierarchies has taken
-    #: nats by which that density exceeds an annealed answer; 0 where they agree, nan where there was none
+    #: nats by which that density exceeds an annealed answer; 0 where they agree, infinite where it declines
+    #: far from a Gaussian, nan where none was asked
     disagreement: float = np.nan
-    #: gap of two estimates of log Z(1.3)/Z(1), nats, by tempering beyond the posterior and back; nan without
-    hysteresis: float = np.nan
-    n_returned: int = 0  #: answers that are the mean of annealing from the prior and back to it
     n_renewals: int = 0  #: modes whose share of the evidence was taken from importance sampling around them
     #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
     missed_mode: float = np.nan
@@ -164,7 +162,7 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
     out |= {name: int(path[name].sum()) for name in COUNTS if name not in ("n_likelihoods", "n_gradients")}
     out["missed_mode"] = missed_mode(records)
-    for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance", "hysteresis"):
+    for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance"):
         known = path[name][~np.isnan(path[name])]
         out[name] = float(known[-1]) if len(known) else np.nan
     return out
@@ -303,7 +301,14 @@ def _of_looks(records: list[ChunkRecord]) -> list[Condition]:
             "or try another random_state",
         ),
         (
-            disagreement != 0.0,
+            np.isinf(disagreement),
+            "the posterior is far from Gaussian, and nothing confirms its annealed evidence: particles may "
+            "have lost a narrow part of it, and the log evidence is then nats too low",
+            "max_particles",
+            "or try another random_state, or write parameters as a scale times standard normal ones",
+        ),
+        (
+            np.isfinite(disagreement) and disagreement != 0.0,
             "a density that is Gaussian given some of the parameters gives a log evidence that is "
             f"{abs(disagreement):.2f} nats {'higher' if disagreement > 0 else 'lower'}, more than four "
             "standard errors: annealing has lost its way, or the posterior has tails or modes between which "

@@ -55,8 +55,7 @@ from ..transitions import (
     Streams,
     check_rows,
 )
-from ._base import OnlineSampler, Parts, Progress, check_history
-from ._progress import rung_of
+from ._base import OnlineSampler, Parts, Progress, check_history, rung_of
 from ._records import ChunkRecord, WaitingRecord
 
 #: Growth of the rows since a model's own answer was asked, from which it is asked first: it finds modes of
@@ -69,18 +68,16 @@ ROUGH_NATS, N_ROUGH_DRAWS = 0.3, 200
 def crossing_of(
     model: Model,
     anneal: Anneal,
-    search: ModeSearch | None,
-    asked: Proposal | None,
+    may_search: bool,
+    may_answer: bool,
     tolerance: float = TOLERANCE_NATS,
 ) -> Crossing:
     """The ways across a chunk that a model has, to an error of the log evidence in nats."""
-    way = None if asked is None else from_all_rows(model, asked, anneal.n_particles, tolerance)
-    return Crossing(anneal, search, way, model.anchors_early or not isinstance(anneal.move, HMC))
+    way = from_all_rows(model, anneal.n_particles, tolerance) if may_answer else None
+    return Crossing(anneal, may_search, way, model.anchors_early or not isinstance(anneal.move, HMC))
 
 
-def from_all_rows(
-    model: Model, asked: Proposal, n_particles: Callable[[float], int], tolerance: float
-) -> FromProposal:
+def from_all_rows(model: Model, n_particles: Callable[[float], int], tolerance: float) -> FromProposal:
     """The transition that answers for all rows of a model at once.
 
     Where the evidence is wanted roughly, as of a model that a search is about to leave, so are the draws.
@@ -88,7 +85,7 @@ def from_all_rows(
     answers = answers_of(model, tolerance)
     M = n_particles if tolerance < ROUGH_NATS else lambda n: min(n_particles(n), N_ROUGH_DRAWS)
     growth = PROPOSAL_ROW_GROWTH if answers is not None and answers is model.own_answer else np.inf
-    return FromProposal(asked.first_rows, M, answers, growth, tolerance)
+    return FromProposal(M, answers, growth, tolerance)
 
 
 def answers_of(model: Model, tolerance: float = TOLERANCE_NATS) -> Answers | None:
@@ -156,7 +153,7 @@ class SGAIS(Parts, OnlineSampler):
     move : HMC, SGHMC or SGNHT, default=HMC()
         How particles move between annealing steps.
     mode_search : ModeSearch or None, default=ModeSearch()
-        Looks for modes of a mixture that the particles have missed, and takes their evidence from
+        Looks for modes of a custom model that the particles have missed, and takes their evidence from
         importance sampling around them where that is the better estimate.  None does not.
     proposal : Proposal or None, default=Proposal()
         Takes evidence and particles from a density that covers the posterior, where the model knows one:
@@ -297,7 +294,9 @@ class SGAIS(Parts, OnlineSampler):
         anneal = Anneal(
             self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
         )
-        crossing = crossing_of(model, anneal, self.mode_search, self.proposal, self.tolerance)
+        crossing = crossing_of(
+            model, anneal, self.mode_search is not None, self.proposal is not None, self.tolerance
+        )
         n_rows = state.n_rows + len(rows)
         if self.chunk_size is None:
             way = crossing.of_folds if isinstance(rows, FoldedRows) else crossing.at_once

@@ -1,20 +1,23 @@
 """Targets that a cloud follows: tempered posteriors, modes, widths, and the knowledge in a sample of rows."""
 
-from ._lockstep import Climbed, climb_together, likelier, outstanding, peaks
 from ._newton import (
     MODE_ROWS,
     STRAY_SQUARED,
+    Climbed,
     Differentiable,
     anchored_at_mode,
+    climb_together,
     concave_mode,
     find_mode,
     folded_mode,
     gaussian,
     laplace_evidence,
+    likelier,
+    outstanding,
+    peaks,
 )
-from ._path import Path, Tempered
 from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, rows_enough, surrogate_spread
-from ._target import Likelihood, Target, curvature_coordinates, of_history, sampled
+from ._target import Likelihood, Path, Target, Tempered, curvature_coordinates, of_history, sampled
 
 __all__ = [
     "likelier",

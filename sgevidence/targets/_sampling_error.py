@@ -11,7 +11,7 @@ import numpy as np
 
 from ..history import N_BLOCKS, Anchor, Memory, Rows
 from ..models import Model
-from ._path import Path
+from ._target import Path
 
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
 TOO_NOISY = 0.5

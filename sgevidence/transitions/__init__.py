@@ -17,7 +17,6 @@ from ._base import (
     check_likelihood,
     check_rows,
 )
-from ._climbs import Climbs
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing, committed
@@ -25,8 +24,7 @@ from ._from_folds import FromFolds
 from ._from_modes import FromModes
 from ._from_proposal import FromProposal, Proposal, merged
 from ._hmc import HMC, ExactMoves
-from ._mode_search import Mode, ModeSearch
-from ._modes import ModeImportance
+from ._mode_search import MODE_SEARCH_ROWS, Climbs, Mode, ModeSearch
 from ._sghmc import SGHMC, StochasticGradientMoves, StochasticGradients
 
 __all__ = [
@@ -45,8 +43,8 @@ __all__ = [
     "FromFolds",
     "FromModes",
     "FromProposal",
+    "MODE_SEARCH_ROWS",
     "Mode",
-    "ModeImportance",
     "ModeSearch",
     "Moved",
     "Offer",

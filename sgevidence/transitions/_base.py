@@ -187,13 +187,12 @@ COUNTS = (
     "n_moves",
     "n_proposals",
     "n_replaced",
-    "n_returned",
     "n_renewals",
     "n_refused",
     "n_likelihoods",
     "n_gradients",
 )
-LATEST = ("acceptance", "noise_to_injection", "disagreement", "hysteresis")
+LATEST = ("acceptance", "noise_to_injection", "disagreement")
 
 
 class Info(NamedTuple):
@@ -213,11 +212,8 @@ class Info(NamedTuple):
     missed_mode: float = np.nan
     n_replaced: int = 0  #: a density has answered in place of annealing
     #: nats by which a density exceeds an annealed answer that it does not agree with; 0 where they agree,
-    #: nan where there was none
+    #: infinite where it declines far from a Gaussian, nan where none was asked
     disagreement: float = np.nan
-    #: gap of two estimates of log Z(1.3)/Z(1), from the posterior and back to it, nats
-    hysteresis: float = np.nan
-    n_returned: int = 0  #: the mean of annealing both ways is the answer
 
     def plus(self, later: "Info") -> "Info":
         """Both: counts add up, of the rest the worst is kept, or the last that is known."""

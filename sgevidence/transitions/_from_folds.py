@@ -37,8 +37,7 @@ from ..particles import Cloud
 from ..targets import Likelihood, Target
 from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, Info, State, Streams
-from ._climbs import climbed
-from ._mode_search import ModeSearch, find_modes, maxima_from, subsample, wider
+from ._mode_search import MODE_SEARCH_ROWS, N_MIXTURE_STARTS, climbed, find_modes, maxima_from, subsample
 
 #: Rows of which the cloud of the engine is asked, and its particles from which modes are climbed to.
 ENGINE_ROWS, N_CLIMBED_FROM_ENGINE = 2000, 8
@@ -55,8 +54,6 @@ def covering_modes(
     model: Model,
     rows: FoldedRows,
     modes: list[np.ndarray],
-    search: ModeSearch,
-    max_modes: int,
     rng: Streams,
 ) -> list[np.ndarray]:
     """Modes (d,) of the sample and of all rows that are unlike it, the best first; ``modes`` if no row is.
@@ -76,7 +73,7 @@ def covering_modes(
         numbers, far = np.concatenate([numbers, found[new]]), far.join(unlike.take(new))
         if len(numbers) > MAX_UNLIKE_ROWS or not model.has_components:
             break
-        modes = _modes_with(model, rows, numbers, far, modes, search, rng)[:max_modes]
+        modes = _modes_with(model, rows, numbers, far, modes, rng)[:MAX_MODES]
     number = f"{len(numbers)}" if len(numbers) <= MAX_UNLIKE_ROWS else f"more than {MAX_UNLIKE_ROWS}"
     raise FoldsDoNotSuffice(
         f"{number} of {len(rows)} rows are far from all that a sample of {len(rows.sample)} shows, "
@@ -90,7 +87,6 @@ def _modes_with(
     numbers: np.ndarray,
     far: Rows,
     modes: list[np.ndarray],
-    search: ModeSearch,
     rng: Streams,
 ) -> list[np.ndarray]:
     """Modes of the sample and of these rows, at their numbers among all, the best first."""
@@ -101,13 +97,12 @@ def _modes_with(
         return sample.scaled(weight / sample.total_weight).join(far)
 
     few = with_far(subsample(others, 2000, rng.rows))  # rows of the sample by which modes are sought
-    wide = wider(search, search_rows=len(few), compare_rows=len(few), max_modes=search.max_climbs)
-    starts = [mode.a for mode in find_modes(wide, model, few, rng.rows)]
+    starts = [mode.a for mode in find_modes(model, few, len(few), MAX_MODES, MAX_MODES, rng.rows)]
     regrouped = np.concatenate([_regrouped(model, a, few, len(far)) for a in modes])
-    order = np.argsort(-Target(model, Likelihood(few)).value(regrouped))[: search.n_starts]
+    order = np.argsort(-Target(model, Likelihood(few)).value(regrouped))[:N_MIXTURE_STARTS]
     ends = [*starts, *regrouped[order]]
     for sample in (few, with_far(others)):
-        ends = maxima_from(Target(model, Likelihood(sample)), ends)[: 2 * search.max_climbs]
+        ends = maxima_from(Target(model, Likelihood(sample)), ends)[: 2 * MAX_MODES]
     return ends
 
 
@@ -152,13 +147,13 @@ class FromFolds(NamedTuple):
 
     model: Model
     n_particles: int
-    search: ModeSearch | None = None  #: None: models that need it are refused
+    may_search: bool = False  #: for modes; else models that need it are refused
     engine: Callable[[State, Model, Rows, Streams], Cloud | None] | None = None
 
     def applies(self) -> bool:
         """Whether sums over the rows may tell the posterior of such a model."""
         known = self.model.has_exact_posterior or self.model.is_log_concave
-        return known or self.search is not None
+        return known or self.may_search
 
     def __call__(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Info]]:
         """The state after the rows, and a list of what it cost; or :class:`FoldsDoNotSuffice`."""
@@ -169,9 +164,7 @@ class FromFolds(NamedTuple):
         if self.model.is_log_concave:
             found, memory = folded_answer(self.model, rows, state.memory, rng.noise, self.n_particles)
         else:
-            assert self.search is not None
-            starts = self.modes(state, rows.sample, rng)
-            starts = covering_modes(self.model, rows, starts, self.search, MAX_MODES, rng)
+            starts = covering_modes(self.model, rows, self.modes(state, rows.sample, rng), rng)
             found, memory = folded_modes_answer(
                 self.model, rows, starts, state.memory, rng.noise, self.n_particles
             )
@@ -182,20 +175,17 @@ class FromFolds(NamedTuple):
 
     def modes(self, state: State, sample: Rows, rng: Streams) -> list[np.ndarray]:
         """Points (d,) at all modes of the sample that may count for all rows."""
-        model, search = self.model, self.search
-        assert search is not None
+        model = self.model
         rows = subsample(sample, FOLDED_SEARCH_ROWS, rng.rows)
         if model.slots is None:
-            ends = climbed(model, rows, state, search, rng.rows)
+            ends = climbed(model, rows, state, rng.rows)
             top = max([mode.value for mode in ends.maxima], default=-np.inf)
             if np.any(ends.values > top):
                 raise FoldsDoNotSuffice("the posterior of a sample of the rows has a wall, and no mode at it")
             found = [mode.a for mode in ends.maxima]
         else:
-            wide = wider(
-                search, max_modes=MAX_MODES, max_climbs=2 * MAX_MODES, compare_rows=FOLDED_SEARCH_ROWS
-            )
-            found = [mode.a for mode in find_modes(wide, model, rows, rng.rows)]
+            modes = find_modes(model, rows, MODE_SEARCH_ROWS, 2 * MAX_MODES, MAX_MODES, rng.rows)
+            found = [mode.a for mode in modes]
             found += self._by_engine(state, rows, rng)
         return maxima_from(Target(model, Likelihood(sample)), found)[:MAX_MODES]
 

@@ -14,13 +14,11 @@ Symbols: ``M`` = particles.
 """
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._compat import Interval
 from ..answers import TOLERANCE_NATS, Answer, Answers, Declined
 from ..exceptions import ImpossibleRowsError
 from ..history import Rows
@@ -54,12 +52,6 @@ class Proposal(BaseEstimator):
     name, from 10³ to 3·10⁴ values, and else by draws of t densities at modes that a survey of the prior
     leads to, from 2·10⁴ to 4·10⁴.  Other models are annealed.
 
-    Parameters
-    ----------
-    first_rows : int, default=1
-        Rows, by total weight, from which it is asked: from the first one, since particles lose their way to
-        few rows that lie a thousand prior widths out.
-
     References
     ----------
     C. H. Bennett (1976), Efficient estimation of free energy differences from Monte Carlo data, Journal of
@@ -77,11 +69,6 @@ class Proposal(BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {"first_rows": [Interval(Integral, 1, None, closed="left")]}
-
-    def __init__(self, first_rows: int = 1) -> None:
-        self.first_rows = first_rows
-
 
 class FromProposal(NamedTuple):
     """Take evidence and particles from the model's proposal.
@@ -90,7 +77,6 @@ class FromProposal(NamedTuple):
     weighed; if finite, it is asked whenever these do not cross the chunk, too, unless it was blunt.
     """
 
-    first_rows: int  #: rows from which it is asked
     n_particles: Callable[[float], int]  #: M after rows of this total weight
     answers: Answers | None  #: the function that answers for the model; None where there is none
     first_after: float = np.inf
@@ -103,7 +89,7 @@ class FromProposal(NamedTuple):
 
     def applies(self, state: State, path: Path) -> bool:
         """To rows all of which are at hand, if they have grown since it had no answer, or was blunt."""
-        if path.n < self.first_rows or not path.memory.complete or self.answers is None:
+        if not path.memory.complete or self.answers is None:
             return False
         asked = state.adaptation.checks.asked
         has_answered = state.components is not None and state.answered.n >= asked

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from sgevidence.bridging import _mixing
-from sgevidence.bridging._mixing import mixing, split_mixing
+from sgevidence.bridging import _draws
+from sgevidence.bridging._draws import mixing, split_mixing
 
 
 def chains(rng, C, T, rho):
@@ -37,8 +37,8 @@ def test_autoregressive_chains(rng, rho, C):
     ],
 )
 def test_power_of_autoregressive_chains(rng, monkeypatch, install_broken, name, right, wrong, rho):
-    install_broken(_mixing, name, right, wrong)
-    monkeypatch.setitem(globals(), "mixing", _mixing.mixing)
+    install_broken(_draws, name, right, wrong)
+    monkeypatch.setitem(globals(), "mixing", _draws.mixing)
     with pytest.raises(AssertionError):
         check(rng, rho, 4)
 

@@ -26,7 +26,6 @@ from sgevidence import (
 from sgevidence.estimators import _folding
 from sgevidence.rows import _collections
 from sgevidence.samplers import Laplace
-from sgevidence.transitions import ModeSearch
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -253,7 +252,7 @@ def test_mixtures_of_any_family_go_on_from_sums(kind, rows):
     rng = np.random.default_rng(23)
     label = (rng.random(1000) < 0.4).astype(int)
     X = rows(rng, label)
-    few = SGAIS(reservoir_size=300, mode_search=ModeSearch(n_starts=4))
+    few = SGAIS(reservoir_size=300)
     model = kind(2, random_state=1, sampler=few)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""SGAIS with modes from outside: the evidence of mixtures whose best mode the particles would miss."""
+"""The evidence of mixtures whose best mode particles would miss."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_particles_go_on_from_a_renewed_mode(rng):
 
 @pytest.mark.slow
 def test_a_mode_lost_by_all_particles_is_recovered():
-    """K = 3 on five groups: without the search this seed is off by 130 nats."""
+    """K = 3 on five groups: particles alone are off by 130 nats at this seed."""
     rows = Rows.of(MAKE["sim_G_overlap"](10_000, seed=208)["X"])
     result = SGAIS().run(MixtureModel(3, 2), rows, np.random.default_rng(208))
     assert abs(result.log_evidence + 39607.77) < 4 * result.log_evidence_std + 0.1

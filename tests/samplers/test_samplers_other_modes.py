@@ -7,7 +7,7 @@ import pytest
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
 from sgevidence.samplers import AIS, NestedSampling
-from sgevidence.samplers._other_modes import doubts_of_missed_modes
+from sgevidence.samplers._laplace import doubts_of_missed_modes
 
 WIDE, NO_ROWS = 5.0, Rows.of(np.zeros((1, 1)), np.zeros(1))
 

@@ -11,7 +11,7 @@ from sgevidence.mixture.strata import mixture_answer
 from sgevidence.models import GLMModel, LinearModel, NegativeBinomial
 from sgevidence.samplers import chunk_edges, pieces
 from sgevidence.samplers._sgais import FIRST_CHUNK_ROWS, crossing_of, particles, particles_of_mixture
-from sgevidence.transitions import HMC, Anneal, Proposal
+from sgevidence.transitions import HMC, Anneal
 
 
 def numbered(n, weight=None):
@@ -100,9 +100,8 @@ def test_edges_of_the_published_chunks():
 )
 def test_mixtures_of_several_components_ask_strata_before_particles_are_weighed(model, asks_strata):
     anneal = Anneal(HMC(), 0.5, None, lambda n: 10)
-    found = crossing_of(model, anneal, None, Proposal(first_rows=3)).from_all_rows
-    assert found.first_rows == 3
-    assert crossing_of(model, anneal, None, None).from_all_rows is None
+    found = crossing_of(model, anneal, False, True).from_all_rows
+    assert crossing_of(model, anneal, False, False).from_all_rows is None
     assert (found.answers is mixture_answer) == (found.first_after < np.inf) == asks_strata
 
 

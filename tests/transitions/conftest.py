@@ -1,18 +1,11 @@
-"""A mode, and a cloud that is nowhere near it."""
+"""A mode of a mixture."""
 
 import numpy as np
 import pytest
-from mixture_mode import LOG_Z, MAKE, MODEL, ROWS
+from mixture_mode import MAKE, MODEL, ROWS
 
-from sgevidence.particles import Cloud
 from sgevidence.targets import Likelihood, Target, find_mode
 from sgevidence.transitions import Mode
-
-
-@pytest.fixture
-def elsewhere(rng):
-    """A cloud far from the mode, with next to no evidence."""
-    return Cloud.planted(MODEL.sample_prior(rng, 200))._replace(log_Z=LOG_Z - 1e6)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from sgevidence.custom import CustomModel
 from sgevidence.history import Memory, Rows
 from sgevidence.particles import Cloud
 from sgevidence.targets import Likelihood, Target, find_mode, likelier, outstanding
-from sgevidence.transitions import Adaptation, Mode, ModeSearch, State, _climbs
-from sgevidence.transitions._climbs import N_CLIMBS, N_OUTPOSTS, climbed
+from sgevidence.transitions import Adaptation, Mode, State, _mode_search
+from sgevidence.transitions._mode_search import N_CLIMBS, N_OUTPOSTS, climbed
 from sgevidence.transitions._watchlist import Watchlist
 
 ROWS = Rows.of(np.zeros((1, 1)))
@@ -31,7 +31,7 @@ def problem(shape):
 def ends(shape, rng, known=None):
     theta = 0.1 * rng.standard_normal((200, 1)) + 1.0
     state = State(Cloud.planted(theta), Memory.empty(), Adaptation(rivals=known))
-    return climbed(problem(shape), ROWS, state, ModeSearch(), rng)
+    return climbed(problem(shape), ROWS, state, rng)
 
 
 def test_all_maxima_the_best_first(rng):
@@ -88,7 +88,7 @@ def test_the_end_is_that_on_all_rows(rng, n_rows):
     )
     rows = Rows.of(np.zeros((n_rows, 1)), y)
     state = State(Cloud.planted(rng.standard_normal((50, 1))), Memory.empty())
-    (mode,) = climbed(model, rows, state, ModeSearch(), rng).maxima
+    (mode,) = climbed(model, rows, state, rng).maxima
     assert mode.a[0] == pytest.approx(y.sum() / (n_rows + 1), abs=0.2 / np.sqrt(n_rows))
     assert mode.P[0, 0] == pytest.approx(n_rows + 1, rel=1e-6)
 
@@ -102,8 +102,8 @@ def test_climbs_end_in_a_rugged_posterior(rng, monkeypatch):
         assert len(climbs) <= 3 * N_CLIMBS
         return find_mode(*args)
 
-    monkeypatch.setattr(_climbs, "find_mode", counted)
-    monkeypatch.setattr(_climbs, "likelier", lambda model, rows, a: a + 0.1)
+    monkeypatch.setattr(_mode_search, "find_mode", counted)
+    monkeypatch.setattr(_mode_search, "likelier", lambda model, rows, a: a + 0.1)
     assert len(ends(lambda t: 40.0 * anp.cos(60.0 * t), rng).maxima) > 1
 
 
@@ -168,25 +168,25 @@ def test_a_region_is_without_those_inside(rng):
     "where, name, right, wrong",
     [
         (
-            _climbs.Climbs,
+            _mode_search.Climbs,
             "hidden",
             "[likely, *outstanding(self.few, end.a, end.P, rng)]",
             "[*outstanding(self.few, end.a, end.P, rng)]",
         ),
         (
-            _climbs,
+            _mode_search,
             "_is_same",
             "_holds(model, mode, other) and _holds(model, other, mode)",
             "_holds(model, other, mode)",
         ),
-        (_climbs, "likelier", "rows.scaled(LIKELIHOOD)", "rows"),
+        (_mode_search, "likelier", "rows.scaled(LIKELIHOOD)", "rows"),
     ],
     ids=["not climbed", "the same as the slab", "with the prior"],
 )
 def test_a_spike_is_lost_by_a_mistake(rng, monkeypatch, install_broken, where, name, right, wrong):
     install_broken(where, name, right, wrong)
     if name == "likelier":
-        monkeypatch.setattr(_climbs, name, getattr(where, name))
+        monkeypatch.setattr(_mode_search, name, getattr(where, name))
     lost = []
     for g in rng.spawn(3):
         model, rows, exact = spike(g, 20, 0.75)

@@ -10,6 +10,8 @@ from sgevidence.custom import CustomModel
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud, Genealogy, systematic
+from sgevidence.samplers import ChunkRecord
+from sgevidence.samplers._records import doubts_of_records
 from sgevidence.targets import Path
 from sgevidence.transitions import HMC, Adaptation, Anneal, Proposal, State, Step, Streams
 from sgevidence.transitions import _confirm as module
@@ -52,38 +54,31 @@ def lost(exact, low=3.0, k=4):
 def test_a_density_answers_where_the_neck_was_lost():
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)
-    step = confirmed(Step(lost(exact)), path, Streams.one(np.random.default_rng(1)), ANNEAL)
+    step = confirmed(Step(lost(exact)), path, Streams.one(np.random.default_rng(1)))
     cloud = step.state.cloud
     assert step.info.n_replaced == 1 and step.state.adaptation.checks.confirmed == 1.0
     assert abs(cloud.log_evidence - exact) < 4 * cloud.log_evidence_std < 0.3
     assert cloud.M == M and np.min(cloud.theta[:, 0]) < -3  # in the neck
 
 
-def test_a_smooth_cloud_is_answered_by_the_density(monkeypatch):
-    """Where a neck is lost without a sign of it."""
+def test_an_answer_that_no_density_confirms_is_doubted(monkeypatch):
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)
-    honest = module.hysteresis
-    monkeypatch.setattr(module, "hysteresis", lambda *given: honest(*given)._replace(hysteresis=0.0))
-    step = confirmed(Step(lost(exact)), path, Streams.one(np.random.default_rng(4)), ANNEAL)
-    assert step.info.n_replaced and abs(step.state.log_evidence - exact) < 4 * step.state.log_evidence_std
-
-
-def test_without_a_density_the_bar_brackets(monkeypatch):
-    model, exact = funnel()
-    path = Path(model, Memory.empty(), ONE_ROW)
-    monkeypatch.setattr(module, "nested_laplace_answer", lambda *_: NestedAnswer(None, 1.0, 0.0, 0.0))
-    step = confirmed(Step(lost(exact, low=1.5)), path, Streams.one(np.random.default_rng(2)), ANNEAL)
-    cloud = step.state.cloud
-    assert step.info.n_returned == 1
-    assert abs(cloud.log_evidence - exact) < 2 * cloud.log_evidence_std and cloud.M == M
+    for third, is_doubted in ((1.0, True), (0.1, False)):
+        none = NestedAnswer(None, third, 0.0, 0.0)
+        monkeypatch.setattr(module, "nested_laplace_answer", lambda *_, none=none: none)
+        before = lost(exact, low=1.5)
+        step = confirmed(Step(before), path, Streams.one(np.random.default_rng(2)))
+        record = ChunkRecord.of(before, step.state, [step.info])
+        said = [words for words in doubts_of_records([record]) if "nothing confirms" in words]
+        assert bool(said) is is_doubted and step.state.cloud is before.cloud
 
 
 def test_a_density_that_is_far_lower_is_not_taken(monkeypatch):
     """Hardly ever is an estimate without bias much too high, so particles that know more are right."""
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)
-    step = confirmed(Step(lost(exact, low=-5.0)), path, Streams.one(np.random.default_rng(3)), ANNEAL)
+    step = confirmed(Step(lost(exact, low=-5.0)), path, Streams.one(np.random.default_rng(3)))
     assert not step.info.n_replaced and step.info.disagreement < -3
 
 
@@ -102,4 +97,4 @@ def test_a_model_of_one_mode_is_not_asked():
     result = SGAIS(50, proposal=Proposal()).run(
         model, Rows.of([[1.0]] * 5, [1.0] * 5), np.random.default_rng(0)
     )
-    assert np.isnan(result.diagnostics["hysteresis"]) and result.diagnostics["n_returned"] == 0
+    assert np.isnan(result.path["disagreement"]).all() and result.diagnostics["n_replaced"] == 0

@@ -17,25 +17,23 @@ from sgevidence.transitions import (
     Crossing,
     FromProposal,
     Info,
-    ModeSearch,
     Offer,
-    Proposal,
     Reweight,
     State,
     Step,
     Streams,
 )
-from sgevidence.transitions._crossing import Plan, is_better
+from sgevidence.transitions._crossing import MissedModes, is_better
 from sgevidence.transitions._watchlist import Watchlist
 
 MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400
 WAYS = {"annealing alone": dict(), "densities at modes": dict(modes=True)}
 
 
-def crossing(mode_search=None, resampling=RESAMPLING["systematic"], proposal=None, model=MODEL, modes=False):
+def crossing(may_search=False, resampling=RESAMPLING["systematic"], asks=False, model=MODEL, modes=False):
     """With ``modes``, nothing answers for all rows, but densities at the modes that particles know."""
-    found = crossing_of(model, Anneal(HMC(), 0.5, resampling, lambda n: M), mode_search, proposal)
-    return found._replace(from_all_rows=FromProposal(1, lambda n: M, None)) if modes else found
+    found = crossing_of(model, Anneal(HMC(), 0.5, resampling, lambda n: M), may_search, asks)
+    return found._replace(from_all_rows=FromProposal(lambda n: M, None)) if modes else found
 
 
 def stream(rng, call, settings, sizes=(30, 5, 70, 3, 200)):
@@ -69,22 +67,17 @@ def kinds(settings, n=1, model=MIXTURE):
     here = crossing(model=model, **settings)
     state = State(Cloud.planted(model.sample_prior(np.random.default_rng(0), 9)), Memory.empty())
     path = state.path(model, Rows.of(np.zeros((max(n, 1), 2)), np.zeros(max(n, 1))))
-    ways, looks = here.plan(state, path, Streams.one(np.random.default_rng(0)))
-    return [[type(one).__name__ for one in some] for some in (ways, looks)]
+    return [type(way).__name__ for way in here.ways(state, path)]
 
 
 def test_the_order_is_that_of_their_price():
-    search = ModeSearch()
-    full = dict(mode_search=search, proposal=Proposal())
+    full = dict(may_search=True, asks=True)
     cheap = ["FromProposal", "Reweight"]  # of a mixture, whose modes at hand need not be those that lead
-    order = [*cheap, "ModeImportance", "Anneal"], ["ModeImportance", "MissedModes"]
-    assert tuple(kinds(full, n=search.first_rows)) == order
-    assert kinds({}) == [["Reweight", "Anneal"], []]
-    assert kinds(dict(resampling=None)) == [["Anneal"], []]  # as published: weights accumulate
-    assert kinds(full, model=MODEL) == [[*cheap, "FromModes", "Anneal"], ["MissedModes"]]
-    asked = crossing(proposal=Proposal(first_rows=7), model=MIXTURE).from_all_rows
-    assert asked.first_rows == 7
-    assert crossing(mode_search=search).from_all_rows is None
+    assert kinds(full, n=250) == [*cheap, "Anneal"]
+    assert kinds({}) == ["Reweight", "Anneal"]
+    assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate
+    assert kinds(full, model=MODEL) == [*cheap, "FromModes", "Anneal"]
+    assert crossing(may_search=True).from_all_rows is None
     assert Reweight(0.5).leaves_large
 
 
@@ -93,15 +86,10 @@ def offering(cloud):
     return lambda state, path, rng: Step(state._replace(offered=Offer(cloud, path.n_rows)), crossed=False)
 
 
-def planned(monkeypatch, first, looks=None):
-    """Crossings whose plan has one more way, and other looks."""
-    plan = Crossing.plan
-
-    def changed(self, *of):
-        ways, usual = plan(self, *of)
-        return Plan([first, *ways], usual if looks is None else looks)
-
-    monkeypatch.setattr(Crossing, "plan", changed)
+def planned(monkeypatch, first):
+    """Crossings that have one more way."""
+    ways = Crossing.ways
+    monkeypatch.setattr(Crossing, "ways", lambda self, *of: [first, *ways(self, *of)])
 
 
 @pytest.mark.parametrize("more, taken", [(5.0, True), (0.0, False), (-5.0, False)])
@@ -125,15 +113,17 @@ def check_taken_back(rng, monkeypatch):
         log_Z=MODEL.exact_log_evidence(rows), genealogy=Genealogy.planted(M, 0.1**2)
     )
 
-    class Low:
+    def lower(self, step):
         """A repair that makes things worse."""
+        cloud = step.state.cloud._replace(log_Z=step.state.cloud.log_Z - 2.0)
+        return Step(step.state._replace(cloud=cloud), Info(n_renewals=1), is_from_outside=True)
 
-        def renewed(self, step):
-            cloud = step.state.cloud._replace(log_Z=step.state.cloud.log_Z - 2.0)
-            return Step(step.state._replace(cloud=cloud), Info(n_renewals=1), is_from_outside=True)
-
-    planned(monkeypatch, offering(offered), [Low()])
-    state, infos = crossing()(State(Cloud.planted(theta), Memory.empty()), path_of(rows), streams)
+    planned(monkeypatch, offering(offered))
+    monkeypatch.setattr(MissedModes, "is_due", lambda state, path: True)
+    monkeypatch.setattr(MissedModes, "renewed", lower)
+    state, infos = crossing(may_search=True)(
+        State(Cloud.planted(theta), Memory.empty()), path_of(rows), streams
+    )
     assert state.log_evidence == offered.log_evidence
     assert sum(getattr(info, "n_renewals", 0) for info in infos) == 2
 
@@ -175,7 +165,7 @@ def test_rows_that_only_weigh_wait(rng):
 
 def check_rivalled(rng, call=Crossing.__call__):
     """Rows that only weighed become history when a rival has caught up, and are counted once."""
-    rows, streams, way = data(MODEL, 105, rng), Streams.spawned(rng), crossing(mode_search=ModeSearch())
+    rows, streams, way = data(MODEL, 105, rng), Streams.spawned(rng), crossing(may_search=True)
     state = State(Cloud.planted(MODEL.sample_prior(rng, M)), Memory.empty())
     for piece in (rows[:100], rows[100:103]):
         state, _ = way(state, state.path(MODEL, piece), streams)
@@ -223,7 +213,7 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
     model, rows = MixtureModel(2, 2), data(MixtureModel(2, 2), 60, rng)
     state = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
     streams = Streams.spawned(rng)
-    after, infos = crossing(proposal=Proposal(), model=model).at_once(state, model, rows, streams)
+    after, infos = crossing(asks=True, model=model).at_once(state, model, rows, streams)
     assert (
         after.offered is None
         and len(infos) == 1
@@ -231,9 +221,9 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
         and after.pending is None
         and after.cloud.M == M
     )
-    for way in (crossing(model=model), crossing(mode_search=ModeSearch(), model=model)):
+    for way in (crossing(model=model), crossing(may_search=True, model=model)):
         assert way.at_once(state, model, rows, streams) == (state, [])
-    way = crossing(proposal=Proposal(), model=model)
+    way = crossing(asks=True, model=model)
     assert way.at_once(after, model, rows[:30], streams) == (after, [])
 
 

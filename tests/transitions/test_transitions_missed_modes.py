@@ -10,7 +10,7 @@ from sgevidence.custom import CustomModel
 from sgevidence.history import Memory, Rows
 from sgevidence.particles import Cloud
 from sgevidence.targets import Path
-from sgevidence.transitions import Adaptation, Mode, ModeSearch, State, Step, Streams, _crossing
+from sgevidence.transitions import Adaptation, Mode, State, Step, Streams, _missed_modes
 from sgevidence.transitions._watchlist import Watchlist
 
 RIVALLED = State(
@@ -112,18 +112,19 @@ def test_particles_alone_overlook_it(rng):
 
 
 @pytest.mark.parametrize(
-    "right, wrong",
+    "method, right, wrong",
     [
-        ("claimed = ...; mass = mode.log_evidence", "claimed = ...; mass = claimed"),
+        ("renewed", "claimed = ...; mass = mode.log_evidence", "claimed = ...; mass = claimed"),
         (
+            "renewed",
             "abs(mass - claimed) > max(DOUBTFUL_MASS_NATS, SIGNIFICANT_ERRORS * std)",
             "abs(mass - claimed) < max(DOUBTFUL_MASS_NATS, SIGNIFICANT_ERRORS * std)",
         ),
+        ("added", "log_Z_B = ..., draws.weights.log_mean", "log_Z_B = ..., draws.weights.log_mean + 1.0"),
     ],
 )
-def test_broken_looks_are_caught(rng, install_broken, right, wrong):
-    cls = _crossing.MissedModes
-    install_broken(cls, "renewed", right, wrong)
+def test_broken_looks_are_caught(rng, install_broken, method, right, wrong):
+    install_broken(_missed_modes.MissedModes, method, right, wrong)
     with pytest.raises(AssertionError):
         check(rng, "spike in 5 dimensions", n_seeds=3, proposal=None)
 
@@ -144,18 +145,18 @@ def test_models_of_one_mode_are_left_alone(rng):
 
     rows = Rows.of(np.zeros((8, 1)), np.zeros(8))
     for model in (LinearModel(1), SoftmaxModel(1, 2), MixtureModel(2, 1)):
-        assert not _crossing.MissedModes.is_due(RIVALLED, Path(model, Memory.empty(), rows))
+        assert not _missed_modes.MissedModes.is_due(RIVALLED, Path(model, Memory.empty(), rows))
     custom = CASES["unequal modes"](rng)[0]
     memory = Memory.empty()
     due = []
     nobody = Watchlist(np.empty((0, 1)), np.empty(0))
     looked_at = State(RIVALLED.cloud, memory, Adaptation(rivals=nobody))
     four = memory.absorb(rows[:1], rng).absorb(rows[:1], rng).absorb(rows[:1], rng).absorb(rows[:1], rng)
-    assert _crossing.MissedModes.is_due(State(RIVALLED.cloud, four), Path(custom, four, rows[:1]))
+    assert _missed_modes.MissedModes.is_due(State(RIVALLED.cloud, four), Path(custom, four, rows[:1]))
     for _ in range(8):
         path = Path(custom, memory, rows[:1])
-        due.append(_crossing.MissedModes.is_due(looked_at._replace(memory=memory), path))
-        assert _crossing.MissedModes.is_due(RIVALLED, path)
+        due.append(_missed_modes.MissedModes.is_due(looked_at._replace(memory=memory), path))
+        assert _missed_modes.MissedModes.is_due(RIVALLED, path)
         memory = memory.absorb(rows[:1], rng)
     assert due == [True, True, False, True, False, False, False, True]  # n = 1, 2, 4, 8
 
@@ -224,8 +225,8 @@ def never(self, model, rows, log_predictive):
 @pytest.mark.parametrize(
     "wall, mutant",
     [
-        (0.0, ("sgevidence.transitions._crossing.Watchlist.after", never)),
-        (-2.1, ("sgevidence.transitions._crossing.SHORT_NATS", -np.inf)),
+        (0.0, ("sgevidence.transitions._missed_modes.Watchlist.after", never)),
+        (-2.1, ("sgevidence.transitions._missed_modes.SHORT_NATS", -np.inf)),
     ],
     ids=["rivals that gain nothing", "walls that are not looked at"],
 )
@@ -241,7 +242,7 @@ def test_where_nothing_is_possible_nothing_is_known(rng):
     model = CustomModel(*normal_prior(2), lambda theta, X, y: -np.inf + 0.0 * theta[:, :1] * X[:, 0], 2)
     state = State(Cloud.planted(rng.standard_normal((20, 2))), Memory.empty())
     path, streams = Path(model, state.memory, Rows.of(np.zeros((4, 1)))), Streams.spawned(rng)
-    look = _crossing.MissedModes(ModeSearch(), path, streams, survey=None)
+    look = _missed_modes.MissedModes(path, streams, survey=None)
     for _ in range(2):
         state = look.renewed(Step(state)).state
         assert state.adaptation.rivals.theta.shape == (0, 2) and not state.is_rivalled

@@ -14,7 +14,7 @@ from sgevidence.history import FoldedRows, Rows, add_in_order
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.mixture.strata import MixtureEvidence
 from sgevidence.targets import Likelihood, Target, find_mode
-from sgevidence.transitions import FromFolds, ModeSearch, Streams, _from_folds
+from sgevidence.transitions import FromFolds, Streams, _from_folds
 from sgevidence.transitions._from_folds import unlike_sample
 
 N, N_FAR, SAMPLE = 1200, 12, 300
@@ -52,7 +52,7 @@ def log_evidence_of_groups(kind, rows, group):
 
 
 def evidence(kind, K, parts, rng):
-    way, sampler = FromFolds(kind(K, 2), 100, ModeSearch(n_starts=6)), SGAIS(reservoir_size=SAMPLE)
+    way, sampler = FromFolds(kind(K, 2), 100, True), SGAIS(reservoir_size=SAMPLE)
     state, _ = way(sampler.init(way.model, rng), parts, Streams.one(rng))
     return state.log_evidence, state.log_evidence_std
 
