@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from mutants import broken
 
 from sgevidence import BayesianGLM, BayesianSoftmaxRegression, EvidenceSearch
 from sgevidence.effects import Coding
@@ -57,9 +56,8 @@ def test_a_formula_is_its_design_matrix(seed):
     check_design(seed)
 
 
-def test_contrasts_of_another_scale_are_caught(monkeypatch):
-    wrong = broken(Coding.encoded_alone, "... * self.ratios", "... * self.ratios * 2.0")
-    monkeypatch.setattr(Coding, "encoded_alone", wrong)
+def test_contrasts_of_another_scale_are_caught(install_broken):
+    install_broken(Coding, "encoded_alone", "... * self.ratios", "... * self.ratios * 2.0")
     with pytest.raises(AssertionError):
         check_design(1)
 
