@@ -116,7 +116,6 @@ def test_error_bars_are_true(rng, posterior, C, T, d, rho):
         (conjugate, 4, 500, 10, 0.5),
         (conjugate, 4, 1000, 25, 0.0),
         (conjugate, 4, 1000, 50, 0.5),
-        (gaussian, 4, 2000, 50, 0.8),
         (gaussian, 4, 4000, 3, 0.95),
         (log_gamma, 4, 1000, 20, 0.5),
         (log_gamma, 4, 2000, 50, 0.5),

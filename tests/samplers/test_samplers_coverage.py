@@ -50,7 +50,7 @@ def test_few_seeds(rng):
 def test_linear(rng, settings):
     model, rows = LinearModel(5, noise_std=1.0), sim("sim_L", 2000)
     check_coverage(
-        z_scores(SGAIS(proposal=None, **settings), model, rows, model.exact_log_evidence(rows), rng, 60)
+        z_scores(SGAIS(proposal=None, **settings), model, rows, model.exact_log_evidence(rows), rng, 30)
     )
 
 
