@@ -3,10 +3,10 @@
 import math
 import pickle
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from shown_evidence import evidence
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 
@@ -23,12 +23,6 @@ from sgevidence.samplers import Exact, Laplace
 from sgevidence.tables import in_latex, in_markdown
 
 FORMATS = ("text", "markdown", "latex", "html")
-
-
-def evidence(log_Z, std=0.1, **more):
-    return SimpleNamespace(
-        log_evidence_=log_Z, log_evidence_std_=std, n_samples_seen_=10, data_fingerprint_=1, **more
-    )
 
 
 def one_line(text):

@@ -1,11 +1,9 @@
 """The thermostat keeps the width under gradient noise that nobody told it of, where SGHMC heats."""
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
 from gaussian_target import N_SIGMA, check_normal
+from made_data import MAKE
 from mutants import broken
 
 from sgevidence import SGAIS
@@ -15,8 +13,6 @@ from sgevidence.models import LinearModel
 from sgevidence.published import sgnht
 from sgevidence.samplers import SGNHT
 from sgevidence.transitions import SGHMC
-
-MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 
 EPS, C, M = 0.3, 0.8, 4000
 #: Gradient noise, one a coordinate: up to as much as is injected, (1 − c²)/ε² = 4.
