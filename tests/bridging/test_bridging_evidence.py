@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from chains import autoregressive
 from mutants import broken
-from scipy.signal import lfilter
 from scipy.special import gammaln
 from scipy.stats import gamma, multivariate_t, norm
 
@@ -13,13 +13,6 @@ from sgevidence import EvidenceWarning, bridge_evidence
 from sgevidence.bridging import _evidence
 
 MASS = -1234.5
-
-
-def autoregressive(rng, C, T, d, rho):
-    """Stationary chains of N(0, I) with lag-one correlation ρ, (C, T, d)."""
-    x = rng.standard_normal((C, T, d))
-    x[:, 1:] *= np.sqrt(1 - rho**2)
-    return lfilter([1.0], [1.0, -rho], x, axis=1)
 
 
 def gaussian(rng, C, T, d, rho):
