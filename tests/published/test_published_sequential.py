@@ -45,7 +45,7 @@ def test_thermostat(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n, n_seeds", [(200, 40), (2000, 10)])
+@pytest.mark.parametrize("n, n_seeds", [(200, 25), (2000, 6)])
 def test_against_closed_form_over_seeds(rng, n, n_seeds):
     check(SequentialSGMCMC(), n, rng, n_seeds)
 
