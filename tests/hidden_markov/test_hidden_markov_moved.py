@@ -229,7 +229,7 @@ def test_sequences_of_its_own_follow_the_columns(install_broken):
 @pytest.mark.slow
 def test_states_that_overlap_too_much_warn():
     rng = np.random.default_rng(5)
-    U = np.sin(np.arange(200) / 7) + 0.3 * rng.standard_normal(200)
-    X = np.c_[rng.standard_normal(200) + 1.5 * (np.cumsum(U > 1) % 3), U]
+    U = np.sin(np.arange(80) / 7) + 0.3 * rng.standard_normal(80)
+    X = np.c_[rng.standard_normal(80) + 1.5 * (np.cumsum(U > 1) % 3), U]
     with pytest.warns(EvidenceWarning, match="draws carry the log evidence"):
         fitted(X, [1], K=3)

@@ -42,7 +42,7 @@ def check_against(exact, answers, small=0.01, n_sigma=4.0):
 
 # ----------------------------------------------------------------------------- closed forms
 
-CASES = {"linear": (LINEAR, "sim_L", 1500), "mixture, K=1": (MixtureModel(1, 2), "sim_G", 1500)}
+CASES = {"linear": (LINEAR, "sim_L", 1000), "mixture, K=1": (MixtureModel(1, 2), "sim_G", 1000)}
 every_case = pytest.mark.parametrize("model, name, n", CASES.values(), ids=CASES)
 
 
@@ -116,7 +116,7 @@ SWITCHES = {
     "in order, chunks of 100": dict(chunk_size=100),
     "few particles": dict(n_particles=100, max_particles=300),
 }
-LONGER = {"no resampling"}
+LONGER = {"no resampling", "no control variate", "no preconditioner", "sghmc"}
 
 
 @pytest.mark.parametrize(
