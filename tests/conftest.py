@@ -27,9 +27,9 @@ TESTS_A_TEST = re.compile(r"\b(install_)?broken\(|\braises\(\(?AssertionError")
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(items):
-    """Tests of tests are slow."""
+    """Tests of tests are slow, if they are not nightly."""
     for item in items:
-        if tests_a_test(getattr(item, "function", None)):
+        if tests_a_test(getattr(item, "function", None)) and not item.get_closest_marker("nightly"):
             item.add_marker(pytest.mark.slow)
 
 

@@ -1,16 +1,13 @@
 """A thousand rows of five groups, and what is known of their one mode and log evidence."""
 
 import json
-import runpy
-from pathlib import Path
 
 import numpy as np
+from made_data import DATA, MAKE
 
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 
-DATA = Path(__file__).parent / "data"
-MAKE = runpy.run_path(str(DATA / "make_data.py"))
 LOG_Z = json.loads((DATA / "gold.json").read_text())["cases"]["SIM_G_1000"]["logZ"]
 MODEL = MixtureModel(5, 2)
 ROWS = Rows.of(MAKE["sim_G"](1000)["X"])

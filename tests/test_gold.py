@@ -1,18 +1,14 @@
 """Every gold value: data sets whose log evidence is known in closed form or by other methods."""
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
+from made_data import GOLD, MAKE
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
 
-MAKE = runpy.run_path(str(Path(__file__).parent / "data" / "make_data.py"))
-GOLD = MAKE["GOLD"]
 #: Nats by which two closed forms of one number differ, where both error bars are 0.
 ROUNDING = 1e-8
 #: Minutes: five components that overlap, 10 000 rows.

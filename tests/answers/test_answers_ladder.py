@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.special import gammaln
 
 from sgevidence.answers import _ladder
@@ -68,10 +67,9 @@ def test_a_target_of_walls_is_declined_or_right():
     assert climb(over_q(slab, 3), start(slab, 3, rng), 200, rng) is None
 
 
-def test_chains_that_do_not_move_are_not_believed(monkeypatch):
+def test_chains_that_do_not_move_are_not_believed(monkeypatch, install_broken):
     problem = LogGammas(3.0, 4)
     monkeypatch.setattr(_ladder, "TRAJECTORY", 1e-3)
     monkeypatch.setattr(_ladder, "MAX_LEAPFROGS", 1)
-    slow = broken(_ladder.settled_chains, "log_eps + info.acceptance - ACCEPTANCE", "-6.0")
-    monkeypatch.setattr(_ladder, "settled_chains", slow)
+    install_broken(_ladder, "settled_chains", "log_eps + info.acceptance - ACCEPTANCE", "-6.0")
     assert z(problem, 4, 5) is None

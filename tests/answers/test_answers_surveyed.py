@@ -3,7 +3,6 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from mutants import broken
 from scipy import stats
 from scipy.special import betaln, gammaln, logsumexp
 
@@ -111,10 +110,9 @@ def test_evidence_is_the_integral(rng, case):
     answered(case, rng)
 
 
-def test_known_points_are_held_against_q(rng, monkeypatch):
+def test_known_points_are_held_against_q(rng, install_broken):
     """Without that the slab around a spike is lost in silence."""
-    mutant = broken(_surveyed._from_tops, "draws.are_outweighed_by(log_w[i])", "False")
-    monkeypatch.setattr(_surveyed, "_from_tops", mutant)
+    install_broken(_surveyed, "_from_tops", "draws.are_outweighed_by(log_w[i])", "False")
     with pytest.raises(AssertionError):
         answered("spike_in_slab", rng)
 

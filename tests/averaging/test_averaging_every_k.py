@@ -4,7 +4,6 @@ import joblib
 import numpy as np
 import pytest
 from enumeration import enumerated
-from mutants import broken
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -123,8 +122,8 @@ def test_errors_are_shared(monkeypatch):
     assert np.array_equal(listed["difference_std"], table["difference_std"])
 
 
-def test_without_the_covariance_intervals_are_too_wide(monkeypatch):
-    monkeypatch.setattr(_every_k, "_shared", broken(_every_k._shared, "larger.covariance[K - 1, -1]", "0.0"))
+def test_without_the_covariance_intervals_are_too_wide(monkeypatch, install_broken):
+    install_broken(_every_k, "_shared", "larger.covariance[K - 1, -1]", "0.0")
     with pytest.raises(AssertionError):
         test_errors_are_shared(monkeypatch)
 

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
+from chains import autoregressive
 from scipy.special import gammaln
 from scipy.stats import multivariate_normal, multivariate_t, norm, skewnorm
 
@@ -75,22 +75,16 @@ def test_all_ensembles(name):
     check_toy(name, 1)
 
 
-def memory(rng, C, T, d, rho):
-    x = rng.standard_normal((C, T, d))
-    x[:, 1:] *= np.sqrt(1 - rho**2)
-    return lfilter([1.0], [1.0, -rho], x, axis=1)
-
-
 @pytest.mark.parametrize("rho", [-0.6, 0.0, 0.1, 0.5, 0.9, 0.99])
 @pytest.mark.parametrize("C, T", [(1, 2000), (4, 500), (50, 100), (100, 50), (2, 4000)])
 def test_chains_stay_as_they_are(rng, C, T, rho):
-    x = memory(rng, C, T, 2, rho)
+    x = autoregressive(rng, C, T, 2, rho)
     found = _draws.chains_first(x)
     assert found is x or np.array_equal(found, x) or (C == 1 and rho < 0)  # antithetic pairs may be cut
 
 
 def test_chains_that_are_stuck_or_drift_stay_as_they_are(rng):
-    x = memory(rng, 8, 400, 3, 0.3)
+    x = autoregressive(rng, 8, 400, 3, 0.3)
     for wrong in (x + 4.0 * (np.arange(8) > 3)[:, None, None], x + np.linspace(-2, 2, 400)[:, None]):
         np.testing.assert_array_equal(_draws.chains_first(wrong), wrong)
 
@@ -99,7 +93,7 @@ def test_chains_that_are_stuck_or_drift_stay_as_they_are(rng):
     "walkers, steps, rho", [(6, 500, 0.5), (32, 200, 0.9), (100, 60, 0.95), (250, 40, 0.8)]
 )
 def test_steps_first_and_flat_draws_are_seen(rng, walkers, steps, rho):
-    x = memory(rng, walkers, steps, 2, rho)
+    x = autoregressive(rng, walkers, steps, 2, rho)
     np.testing.assert_array_equal(_draws.chains_first(x.swapaxes(0, 1)), x)
     flat = x.swapaxes(0, 1).reshape(1, -1, 2)
     np.testing.assert_array_equal(_draws.chains_first(flat), x)
@@ -127,6 +121,6 @@ def test_short_chains_of_an_ensemble_are_not_doubted_and_stuck_ones_are(rng):
             return " ".join(bridge_evidence(draws, log_density, random_state=0).doubts)
 
     for g in rng.spawn(4):
-        x = memory(g, 32, 600, 2, 0.95)
+        x = autoregressive(g, 32, 600, 2, 0.95)
         assert "disagree" not in doubts(x)
         assert "disagree" in doubts(x + 1.5 * (np.arange(32) % 8 == 0)[:, None, None])

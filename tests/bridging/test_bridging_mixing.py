@@ -2,21 +2,15 @@
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
+from chains import autoregressive
 
 from sgevidence.bridging import _draws
 from sgevidence.bridging._draws import mixing, split_mixing
 
 
-def chains(rng, C, T, rho):
-    x = rng.standard_normal((C, T))
-    x[:, 1:] *= np.sqrt(1 - rho**2)
-    return lfilter([1.0], [1.0, -rho], x)
-
-
 def check(rng, rho, C):
     """τ = (1 + ρ) / (1 − ρ)."""
-    found = [mixing(chains(g, C, 8000 // C, rho)) for g in rng.spawn(20)]
+    found = [mixing(autoregressive(g, C, 8000 // C, 1, rho)[..., 0]) for g in rng.spawn(20)]
     ratio = np.mean([m.n_effective for m in found]) / (8000 * (1 - rho) / (1 + rho))
     assert 0.8 < ratio < 1.15
     assert max(m.r_hat for m in found) < 1.05
@@ -44,7 +38,7 @@ def test_power_of_autoregressive_chains(rng, monkeypatch, install_broken, name, 
 
 
 def test_a_draw_is_worth_no_more_than_one(rng):
-    assert mixing(chains(rng, 4, 1000, -0.8)).n_effective == 4000
+    assert mixing(autoregressive(rng, 4, 1000, 1, -0.8)[..., 0]).n_effective == 4000
 
 
 def test_constants_and_chains_that_stand_still():

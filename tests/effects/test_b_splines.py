@@ -15,11 +15,11 @@ from sgevidence import (
     EvidenceWarning,
     Factor,
     Group,
+    Smooth,
     load,
     save,
 )
 from sgevidence.displays import SmoothDisplay
-from sgevidence.effects._curves import Splines
 
 
 @pytest.fixture(scope="module")
@@ -148,10 +148,18 @@ def test_formulas_that_say_more_are_refused(frame, formula):
         BayesianLinearRegression(formula=formula).fit(frame)
 
 
-def test_bases_are_those_of_scikit_learn(rng):
+def test_curves_are_in_the_space_of_scikit_learn(frame):
     """With the line beyond the ends, which a curve of inferred flexibility has."""
-    x = rng.uniform(2, 9, 40)
-    theirs = SplineTransformer(6, degree=3, extrapolation="linear").fit(x[:, None])
-    ours = Splines(theirs.bsplines_[0].t, 3)
-    at = np.r_[x, -4.0, 30.0]
-    np.testing.assert_allclose(ours.straight_beyond(at), theirs.transform(at[:, None]), atol=1e-12)
+    inner = [306.0, 312.0, 320.0]
+    model = BayesianLinearRegression(terms=[Smooth("x", basis="bs", knots=inner)]).fit(
+        frame[["x"]], frame["y"]
+    )
+    knots = np.r_[frame["x"].min(), inner, frame["x"].max()][:, None]
+    theirs = SplineTransformer(degree=3, knots=knots, extrapolation="linear").fit(frame[["x"]].to_numpy())
+    at = np.r_[frame["x"], np.linspace(290, 400, 40)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)
+        curve = model.predict(pd.DataFrame({"x": at}))
+    basis = theirs.transform(at[:, None])
+    np.testing.assert_allclose(basis @ np.linalg.lstsq(basis, curve, rcond=None)[0], curve, atol=1e-8)
+    assert np.linalg.matrix_rank(basis) == len(inner) + 4 < len(at)

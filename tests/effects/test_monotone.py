@@ -7,7 +7,6 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import t
 
 from sgevidence import BayesianGLM, BayesianLinearRegression, Factor, Monotone, sub_formulas
-from sgevidence.effects import _factors
 
 WORDS = np.array(["never", "rarely", "often", "usually", "always"])
 STEPS = np.array([0.0, 0.1, 1.2, 1.3, 1.5])
@@ -61,14 +60,6 @@ def check_gaussian(seed):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_evidence_is_an_average_over_the_shares(seed):
     check_gaussian(seed)
-
-
-def test_shares_of_steps_have_moments_of_a_dirichlet():
-    z = np.random.default_rng(3).standard_normal((40_000, 4))
-    zeta = np.diff(_factors.cumulative_shares(z), axis=1, prepend=0)
-    assert np.allclose(zeta.sum(axis=1), 1) and (zeta >= 0).all()
-    np.testing.assert_allclose(zeta.mean(axis=0), 0.2, atol=4 * 0.163 / 200)
-    np.testing.assert_allclose(zeta.var(axis=0), 0.16 / 6, rtol=0.06)
 
 
 def test_counts_are_an_average_over_the_prior():

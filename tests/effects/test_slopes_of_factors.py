@@ -134,7 +134,8 @@ SAME = {
 
 
 #: Two fits of seconds each, of parts that shorter formulas have.
-LONG = {"(c | g)", "(1 | g) + (0 + c | g)", "(c + d | g)", "(1 + c | g/h)", "(0 + c | g)"}
+LONG = {"(c | g)", "(1 | g) + (0 + c | g)", "(c + d | g)", "(1 + c | g/h)", "(0 + c | g)", "(x + c | g)"}
+LONG |= {"(1 + c:h | g)"}
 
 
 @pytest.mark.parametrize(

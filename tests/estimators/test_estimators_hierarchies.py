@@ -9,9 +9,6 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from sgevidence import BayesianModel
-from sgevidence.effects import Block, Layout, LevelSums
-from sgevidence.effects._closed_form import GaussianPosterior
-from sgevidence.history import Rows
 from sgevidence.samplers import AIS
 
 LOG_2PI = np.log(2 * np.pi)
@@ -99,18 +96,22 @@ def slopes(seed, n_levels=18, n_rows=10):
     priors["u"] = (lambda p: stats.norm(0, anp.exp(p["l0"])), n_levels)
     priors["v"] = (lambda p: stats.norm(0, anp.exp(p["l1"])), n_levels)
 
-    # effects in closed form given the scales, which tests of effects hold against dense covariances
-    layout = LogScales(np.ones(2), (Block(n_levels, 2),))
-    sums = LevelSums.of_rows(layout, Rows.of(np.column_stack([t**0, t, t**0, t, g]), y))
-    exact = GaussianPosterior(layout, sums, 1, lambda z: np.exp(z[:, -1])).log_evidence
-    return log_likelihood, priors, exact
-
-
-class LogScales(Layout):
-    """Standard deviations of intercepts and slopes whose logarithms are standard normal."""
-
-    def factors(self, z):
-        return [np.exp(z[:, :2])[:, :, None] * np.eye(2)]
+    # least squares of each level are normal around a and b; given σ either kind is on its own
+    Y, x, L = y.reshape(n_levels, n_rows), t[:n_rows], n_levels
+    squares = np.array([n_rows, x @ x])
+    found = np.array([Y.mean(axis=1), Y @ x / squares[1]])
+    rest = np.sum((Y - found[0][:, None] - found[1][:, None] * x) ** 2)
+    ls, w_s = nodes(-4, 3, 300)
+    log_tau, w_tau = nodes(-6, 6, 200)
+    joint = (
+        w_s + normal(ls, 0, 1) - 0.5 * L * (n_rows - 2) * (2 * ls + LOG_2PI) - 0.5 * rest * np.exp(-2 * ls)
+    )
+    for b, s in zip(found, squares):
+        v = np.exp(2 * log_tau) + np.exp(2 * ls)[:, None] / s
+        of_mean = normal(b.mean(), 0, np.sqrt(1 + v / L)) + 0.5 * np.log(2 * np.pi * v / L)
+        away = -0.5 * L * (b.var() / v + np.log(v) + LOG_2PI + np.log(s))
+        joint = joint + logsumexp(w_tau + normal(log_tau, 0, 1) + of_mean + away, axis=1)
+    return log_likelihood, priors, logsumexp(joint)
 
 
 def poor_groups(seed):
@@ -156,20 +157,20 @@ def test_effects_by_hand_and_their_scale(seed):
 @pytest.mark.slow
 def test_slopes_that_the_prior_calls_normal_are_answered_given_their_scales(seed):
     model, exact = fitted("slopes", seed)
-    assert abs(model.log_evidence_ - exact) < 4 * np.hypot(model.log_evidence_std_, 0.01)
+    assert abs(model.log_evidence_ - exact) < 4 * model.log_evidence_std_
     assert model.log_evidence_std_ < 0.06
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["groups", "poor_groups", "funnel", "horseshoe"])
 def test_posteriors_whose_widths_change_are_right_or_doubted(kind, seed):
-    check([fitted(kind, seed + i) for i in range(8)])
+    check([fitted(kind, seed + i) for i in range(4)])
 
 
 @pytest.mark.slow
 def test_a_scale_that_is_left_out_is_not_silent():
     """With one λ of five outside ψ weights were even and the evidence 0.2 nats low at a bar of 0.03."""
-    models = [fitted("horseshoe", 1, random_state=state) for state in range(6)]
+    models = [fitted("horseshoe", 1, random_state=state) for state in range(3)]
     check(models)
     assert np.median([m.log_evidence_std_ for m, _ in models]) < 0.05
 
@@ -177,4 +178,4 @@ def test_a_scale_that_is_left_out_is_not_silent():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["groups", "poor_groups", "funnel"])
 def test_annealed_importance_sampling_is_tested_as_well(kind, seed):
-    check([fitted(kind, seed + i, AIS()) for i in range(4)])
+    check([fitted(kind, seed + i, AIS()) for i in range(2)])

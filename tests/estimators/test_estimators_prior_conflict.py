@@ -188,16 +188,12 @@ def plane(n, p, seed, tiny=0.0):
 
 
 @pytest.mark.parametrize(
-    "estimator",
+    "estimator, seed",
     [
-        linear(),
-        linear(standardize=True),
-        pytest.param(
-            BayesianGLM(family="gaussian", standardize=False), marks=pytest.mark.slow
-        ),  # half a minute
+        *((linear(standardize=units), seed) for units in (False, True) for seed in range(2)),
+        pytest.param(BayesianGLM(family="gaussian", standardize=False), 1, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("seed", range(2))
 def test_rows_on_a_plane_have_the_evidence_of_rounding(estimator, seed):
     """From y = Xw + b without noise the answers of two samplers differ by hundreds of nats."""
     said = conflicts(fitted(estimator.set_params(random_state=seed), *plane(40, 3, seed)))

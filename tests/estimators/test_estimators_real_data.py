@@ -29,8 +29,8 @@ KNOWN = {("wine", 3): -2784.31, ("wine", 4): -2755.17, ("wine", 5): -2749.1}
 @pytest.mark.parametrize("name", DATA)
 def test_seeds_agree_within_their_errors(rng, name):
     X = standardised(DATA[name]())
-    for K in range(1, 7):
-        fits = [BayesianGMM(K, random_state=int(rng.integers(2**31))).fit(X) for _ in range(3)]
+    for K in range(1, 7) if len(X) < 200 else (1, 3, 5):
+        fits = [BayesianGMM(K, random_state=int(rng.integers(2**31))).fit(X) for _ in range(2)]
         log_Z = np.array([fit.log_evidence_ for fit in fits])
         std = np.array([fit.log_evidence_std_ for fit in fits])
         assert std.max() < 0.3 and not any(fit.warnings_ for fit in fits), (K, log_Z, std)
@@ -47,7 +47,7 @@ def test_eight_components_for_two_correlated_groups(rng):
     sign = rng.choice([-1.0, 1.0], size=600)
     x = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=600)
     X = np.column_stack([x[:, 0] + 2 * sign, sign * x[:, 1]])
-    fits = [BayesianGMM(8, random_state=int(rng.integers(2**31))).fit(X) for _ in range(4)]
+    fits = [BayesianGMM(8, random_state=int(rng.integers(2**31))).fit(X) for _ in range(2)]
     log_Z, std = (
         np.array([getattr(fit, name) for fit in fits]) for name in ("log_evidence_", "log_evidence_std_")
     )

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from mutants import broken
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -244,8 +243,7 @@ def test_what_waits_is_right(rng):
         ("np.hypot(y[-1], std * W) / std", "y[-1] * 0.0"),
     ],
 )
-def test_a_bound_without_a_part_is_none(rng, monkeypatch, right, wrong):
-    function = broken(_linear_posterior.largest_rounding, right, wrong)
-    monkeypatch.setattr(_linear_posterior, "largest_rounding", function)
+def test_a_bound_without_a_part_is_none(rng, install_broken, right, wrong):
+    install_broken(_linear_posterior, "largest_rounding", right, wrong)
     with pytest.raises((AssertionError, DivergenceError)):
         check_bound(rng)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from scipy.special import logsumexp
 from sklearn.base import clone
 
@@ -117,9 +116,8 @@ def test_drawn_evidences_equal_quadrature():
         ("few.offset", "0.0"),
     ],
 )
-def test_broken_draws_are_seen(right, wrong, monkeypatch):
-    function = _subset_evidence.drawn_subset
-    monkeypatch.setattr(_subset_evidence, "drawn_subset", broken(function, right, wrong))
+def test_broken_draws_are_seen(right, wrong, install_broken):
+    install_broken(_subset_evidence, "drawn_subset", right, wrong)
     with pytest.raises(AssertionError):
         check_small_problems()
 

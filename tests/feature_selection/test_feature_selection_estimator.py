@@ -161,9 +161,8 @@ def test_a_lost_unit_is_seen(monkeypatch):
         ("_arranged", "weights.log_sum + searched.log_evidence - before", "weights.log_sum + 0.2"),
     ],
 )
-def test_broken_weights_are_seen(monkeypatch, function, right, wrong):
-    function_of = getattr(_posterior_by_draws, function)
-    monkeypatch.setattr(_posterior_by_draws, function, broken(function_of, right, wrong))
+def test_broken_weights_are_seen(monkeypatch, install_broken, function, right, wrong):
+    install_broken(_posterior_by_draws, function, right, wrong)
     with pytest.raises(AssertionError):
         test_subsets_that_are_not_drawn_are_corrected(monkeypatch)
         test_chains_find_what_is_enumerated(monkeypatch)
@@ -322,8 +321,8 @@ def test_flips_by_one_hessian_are_exact_where_the_posterior_is_gaussian():
         ("v[is_in] += self.theta[is_in]", "pass"),
     ],
 )
-def test_broken_flips_are_seen(right, wrong, monkeypatch):
-    monkeypatch.setattr(AtMode, "flips", broken(AtMode.flips, right, wrong))
+def test_broken_flips_are_seen(right, wrong, install_broken):
+    install_broken(AtMode, "flips", right, wrong)
     with pytest.raises(AssertionError):
         test_flips_by_one_hessian_are_exact_where_the_posterior_is_gaussian()
 
@@ -367,8 +366,8 @@ def test_many_newton_steps_together_lead_where_each_leads(kind, monkeypatch):
         ("_climbed", "f[done] + 0.5 * gain[done] + half_log_prior - ...", "f[done] + half_log_prior"),
     ],
 )
-def test_broken_steps_of_many_are_seen(function, right, wrong, monkeypatch):
-    monkeypatch.setattr(_subset_evidence, function, broken(getattr(_subset_evidence, function), right, wrong))
+def test_broken_steps_of_many_are_seen(function, right, wrong, monkeypatch, install_broken):
+    install_broken(_subset_evidence, function, right, wrong)
     with pytest.raises(AssertionError):
         test_many_newton_steps_together_lead_where_each_leads("poisson", monkeypatch)
 

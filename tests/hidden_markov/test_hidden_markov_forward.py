@@ -66,10 +66,9 @@ def test_filter_smoother_and_path(rng, n_blocks):
         ("in_blocks(e, B, 1.0)", "in_blocks(e[::-1], B, 1.0)"),
     ],
 )
-def test_wrong_blocks_are_seen(right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(_forward, "n_blocks", lambda *sizes: 5)
-    by_blocks = _forward._filtered_by_blocks
-    monkeypatch.setattr(_forward, "_filtered_by_blocks", broken(by_blocks, right, wrong))
+@pytest.mark.parametrize("n_blocks", [5], indirect=True)
+def test_wrong_blocks_are_seen(right, wrong, rng, n_blocks, install_broken):
+    install_broken(_forward, "_filtered_by_blocks", right, wrong)
     with pytest.raises(AssertionError):
         check_passes(rng)
 
@@ -110,17 +109,16 @@ def test_draws_of_states(rng, n_blocks):
         ("below_end[:, :-1] <= edge[:, None]", "below_end[:, 1:] <= edge[:, None]"),
     ],
 )
-def test_wrong_draws_are_seen(right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(_forward, "_states_before", broken(_forward._states_before, right, wrong))
+def test_wrong_draws_are_seen(right, wrong, rng, install_broken):
+    install_broken(_forward, "_states_before", right, wrong)
     with pytest.raises(AssertionError):
         for _ in range(4):
             check_draws(rng)
 
 
-def test_draws_that_forget_the_end_of_a_block_are_seen(rng, monkeypatch):
-    monkeypatch.setattr(_forward, "n_blocks", lambda *sizes: 5)
-    wrong = broken(_forward._followed, "z[0, ends[b + 1], b + 1, m]", "z[0, ends[b], b + 1, m]")
-    monkeypatch.setattr(_forward, "_followed", wrong)
+@pytest.mark.parametrize("n_blocks", [5], indirect=True)
+def test_draws_that_forget_the_end_of_a_block_are_seen(rng, n_blocks, install_broken):
+    install_broken(_forward, "_followed", "z[0, ends[b + 1], b + 1, m]", "z[0, ends[b], b + 1, m]")
     with pytest.raises(AssertionError):
         for _ in range(4):
             check_draws(rng)

@@ -46,9 +46,7 @@ def z_score(seed, **size):
     return (found.log_evidence - exact) / found.log_evidence_std
 
 
-@pytest.mark.parametrize(
-    "size", [dict(), pytest.param(dict(K=3, n=5), marks=pytest.mark.slow), dict(p=2, n=6)]
-)
+@pytest.mark.parametrize("size", [dict(), dict(p=2, n=6)])
 def test_evidence_is_the_sum_over_sequences(size):
     assert abs(z_score(21, **size)) < 4
 
@@ -64,9 +62,9 @@ def test_a_row_of_nan_moves_the_start_by_columns():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [dict(n=10), dict(K=3, n=5), dict(p=2, n=7)])
-def test_error_bars_are_true(size):
-    z = np.array([z_score(seed, **size) for seed in range(3000, 3008)])
+@pytest.mark.parametrize("size, n_seeds", [(dict(n=10), 8), (dict(K=3, n=5), 5), (dict(p=2, n=7), 8)])
+def test_error_bars_are_true(size, n_seeds):
+    z = np.array([z_score(seed, **size) for seed in range(3000, 3000 + n_seeds)])
     assert np.sqrt(np.mean(z**2)) < 1.3 and np.abs(z).max() < 4
 
 
@@ -84,7 +82,7 @@ def test_broken_variants_are_seen(name, right, wrong, install_broken):
         right, wrong = "... + 0.5 * np.log(K)", "..."
     install_broken(MovedTransitions, name, right, wrong)
     size = dict(K=3, n=5) if name == "log_kernels" else {}
-    assert max(abs(z_score(seed, **size)) for seed in (21, 22, 23)) > 4
+    assert any(abs(z_score(seed, **size)) > 4 for seed in (21, 22, 23))
 
 
 def test_states_have_no_reference(rng):
@@ -231,7 +229,7 @@ def test_sequences_of_its_own_follow_the_columns(install_broken):
 @pytest.mark.slow
 def test_states_that_overlap_too_much_warn():
     rng = np.random.default_rng(5)
-    U = np.sin(np.arange(200) / 7) + 0.3 * rng.standard_normal(200)
-    X = np.c_[rng.standard_normal(200) + 1.5 * (np.cumsum(U > 1) % 3), U]
+    U = np.sin(np.arange(80) / 7) + 0.3 * rng.standard_normal(80)
+    X = np.c_[rng.standard_normal(80) + 1.5 * (np.cumsum(U > 1) % 3), U]
     with pytest.warns(EvidenceWarning, match="draws carry the log evidence"):
         fitted(X, [1], K=3)

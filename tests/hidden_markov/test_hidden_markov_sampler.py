@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence.hidden_markov import HiddenMarkovModel, HiddenStateEvidence
 from sgevidence.history import Rows
@@ -66,10 +65,9 @@ def test_the_filter_of_a_stream_is_that_of_all_rows():
     np.testing.assert_allclose(state.alpha, expected, atol=1e-10)
 
 
-def test_a_filter_that_is_forgotten_is_seen(monkeypatch):
+def test_a_filter_that_is_forgotten_is_seen(install_broken):
     right, wrong = "model.filtered(state.theta, rows, state.alpha)", "model.filtered(state.theta, rows)"
-    wrong = broken(HiddenStateEvidence._weighed, right, wrong)
-    monkeypatch.setattr(HiddenStateEvidence, "_weighed", wrong)
+    install_broken(HiddenStateEvidence, "_weighed", right, wrong)
     with pytest.raises(AssertionError):
         check_stream()
 

@@ -11,7 +11,6 @@ from scipy.special import expit, hyp2f1, logit, logsumexp
 from sklearn.datasets import load_iris
 
 from sgevidence.hypothesis_tests import contingency, correlation, proportion, ttest
-from sgevidence.hypothesis_tests._ttest import log_ratio
 
 FIRST, SECOND = SLEEP
 IRIS = load_iris().data
@@ -258,16 +257,15 @@ def test_two_noises_of_any_unit_and_order():
     assert log_of(updated) == pytest.approx(plain, abs=1e-8)
 
 
-def test_the_density_of_t_is_scipys():
-    for t, nu, N, delta in (
-        (2.0, 9, 10, 0.3),
-        (46.7, 999, 1000, 1.4),
-        (-20.0, 50, 51, -2.0),
-        (3.0, 1, 2, 5.0),
-    ):
-        expected = stats.nct.logpdf(t, nu, delta * np.sqrt(N)) - stats.t.logpdf(t, nu)
-        found = log_ratio(np.array([delta]), np.array([t]), np.array([float(N)]), nu)
-        assert found[0] == pytest.approx(expected, rel=1e-11, abs=1e-11)
+@pytest.mark.parametrize("t, n", [(2.0, 10), (46.7, 1000), (-20.0, 51), (3.0, 2)])
+def test_the_density_of_t_is_scipys(t, n):
+    """Its mean over a Cauchy prior of the effect, over the density at no effect."""
+    z = stats.norm.ppf((np.arange(n) + 0.5) / n)
+    x = z / z.std(ddof=1) + t / np.sqrt(n)
+    delta = (t + 14 * np.sqrt(1 + t**2 / (2 * n)) * np.linspace(-1, 1, 4001)) / np.sqrt(n)
+    joint = stats.nct.logpdf(t, n - 1, delta * np.sqrt(n)) + stats.cauchy.logpdf(delta, scale=0.7)
+    expected = logsumexp(joint) + np.log(delta[1] - delta[0]) - stats.t.logpdf(t, n - 1)
+    assert log_of(ttest(x, rscale=0.7)) == pytest.approx(expected, abs=1e-7)
 
 
 # -- words ----------------------------------------------------------------------------------------------

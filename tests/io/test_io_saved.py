@@ -176,13 +176,6 @@ def test_selectors_pipelines_and_searches(tmp_path):
 # -- crashes ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("saved") / "one.sge"
-    save(BayesianLinearRegression(random_state=0).fit(*data("linear", 20)), path)
-    return path
-
-
 @pytest.mark.parametrize("step", ["open", "os.fsync", "os.replace"])
 def test_a_full_disk_leaves_the_old_file_and_no_other(step, file, tmp_path, monkeypatch):
     path = tmp_path / "one.sge"

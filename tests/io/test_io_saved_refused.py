@@ -27,13 +27,6 @@ FUNCTIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("saved") / "one.sge"
-    save(BayesianLinearRegression(random_state=0).fit(*data("linear", 20)), path)
-    return path
-
-
 def refused(path, words, trusted=()):
     with pytest.raises(SavedFileError, match=words) as caught:
         load(path, trusted=trusted)

@@ -1,13 +1,13 @@
 """The comparison table: numbers, forms of input, refusals, with and without pandas."""
 
-import runpy
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from estimator_cases import data, estimator
+from made_data import GOLD, MAKE
+from shown_evidence import evidence
 from sklearn.base import BaseEstimator
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
@@ -28,17 +28,6 @@ from sgevidence import (
 )
 from sgevidence.samplers import Exact
 from sgevidence.tables import Table
-
-MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
-GOLD = MAKE["GOLD"]
-
-
-def evidence(log_Z, std=0.1, n=10, data=1, **more):
-    """What a fitted estimator shows of itself."""
-    return SimpleNamespace(
-        log_evidence_=log_Z, log_evidence_std_=std, n_samples_seen_=n, data_fingerprint_=data, **more
-    )
-
 
 MODELS = {
     "poor": evidence(-15.0, 0.3, warnings_=["look here", "and here"]),

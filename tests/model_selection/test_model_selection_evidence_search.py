@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 from estimator_cases import data, estimator
-from mutants import broken
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -177,9 +176,8 @@ def test_those_that_are_close_are_taken_to_the_tolerance(seed):
         ("close & stopped", "stopped"),
     ],
 )
-def test_a_wrong_cut_is_seen(right, wrong, monkeypatch):
-    method = EvidenceSearch._unfinished
-    monkeypatch.setattr(EvidenceSearch, "_unfinished", broken(method, right, wrong))
+def test_a_wrong_cut_is_seen(right, wrong, install_broken):
+    install_broken(EvidenceSearch, "_unfinished", right, wrong)
     with pytest.raises(AssertionError):
         for seed in range(12):
             check_no_wrong_winner(seed)

@@ -1,7 +1,6 @@
 """Pooled seeds: fits that differ in their seeds only, what they say together, and who is told."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning, compare, replicate
-from sgevidence.model_selection import _replicate
-from sgevidence.samplers import DOUBTFUL_P_VALUE, Exact, _until_precise
+from sgevidence.samplers import DOUBTFUL_P_VALUE, Exact
 
 
 class Lottery(BaseEstimator):
@@ -29,17 +27,30 @@ class Lottery(BaseEstimator):
         return self
 
 
-def fits(log_Z, s):
-    return [SimpleNamespace(log_evidence_=z, log_evidence_std_=e) for z, e in zip(log_Z, s)]
+class Planned(BaseEstimator):
+    """Evidences and errors in the order in which fits ask."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.log_evidence_, self.log_evidence_std_ = next(self.plan)
+        return self
 
 
-def test_the_mean_of_evidences_by_hand():
-    pool = _replicate.pooled(fits([np.log(2.0), np.log(4.0)], [0.5, 0.25]))
+def planned(monkeypatch, log_Z, s):
+    monkeypatch.setattr(Planned, "plan", zip(log_Z, s), raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)
+        return replicate(Planned(), np.zeros((3, 1)), n=len(s), random_state=0)
+
+
+def test_the_mean_of_evidences_by_hand(monkeypatch):
+    pool = planned(monkeypatch, [np.log(2.0), np.log(4.0)], [0.5, 0.25])
     assert pool.log_evidence_ == pytest.approx(np.log(3.0))
     u = np.array([1 / 3, 2 / 3])
     x = np.log([2.0, 4.0]) + np.array([0.125, 0.03125])
     Q = (x[1] - x[0]) ** 2 / (0.25 + 0.0625)  # two values: difference over its error
-    assert _until_precise.disagreement(np.log([2.0, 4.0]), np.array([0.5, 0.25])) == pytest.approx(Q)
     claimed = np.sqrt((u[0] * 0.5) ** 2 + (u[1] * 0.25) ** 2)
     assert pool.log_evidence_std_ == pytest.approx(claimed * max(1, np.sqrt(Q)))
     assert pool.disagreement_ == pytest.approx(np.log(2.0) / np.sqrt(2))
@@ -87,9 +98,9 @@ def test_honest_seeds_are_silent_and_overconfident_ones_are_told():
     assert compare({"a": loud})["warnings"].iloc[0] == loud.warnings_[0]
 
 
-def test_it_prints_what_matters():
-    lines = repr(_replicate.pooled(fits([-1.0, -1.1], [0.1, 0.2]))).splitlines()
-    assert lines[0] == "Replicates of SimpleNamespace, 2 seeds"
+def test_it_prints_what_matters(monkeypatch):
+    lines = repr(planned(monkeypatch, [-1.0, -1.1], [0.1, 0.2])).splitlines()
+    assert lines[0] == "Replicates of Planned, 2 seeds"
     assert lines[1].split() == ["log", "evidence", "-1.049", "±", "0.109", "nats"]
     assert "-1.00 ± 0.10, -1.10 ± 0.20" in lines[2] and "0.071 nats, claimed 0.158 (p = " in lines[3]
 

@@ -3,10 +3,10 @@
 import math
 import pickle
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from shown_evidence import evidence
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 
@@ -19,17 +19,10 @@ from sgevidence import (
     EvidenceSearch,
     compare,
 )
-from sgevidence.model_selection import _summary
 from sgevidence.samplers import Exact, Laplace
 from sgevidence.tables import in_latex, in_markdown
 
 FORMATS = ("text", "markdown", "latex", "html")
-
-
-def evidence(log_Z, std=0.1, **more):
-    return SimpleNamespace(
-        log_evidence_=log_Z, log_evidence_std_=std, n_samples_seen_=10, data_fingerprint_=1, **more
-    )
 
 
 def one_line(text):
@@ -58,7 +51,8 @@ def test_numbers_of_the_sentence():
     "log_factor, size", [(0.0, "1"), (math.log(7.25), "7.25"), (math.log(1234), "1234"), (1e4, "8.8e4342")]
 )
 def test_sizes_of_any_factor(log_factor, size):
-    assert _summary._size(log_factor) == size
+    text = one_line(compare({"a": evidence(-5.0), "b": evidence(-5.0 - log_factor)}).report())
+    assert f"(Bayes factor {size}, " in text
 
 
 @pytest.mark.parametrize(
@@ -73,7 +67,8 @@ def test_sizes_of_any_factor(log_factor, size):
     ],
 )
 def test_errors_as_they_are_said(std, words):
-    assert _summary._error(std) == words
+    text = one_line(compare({"a": evidence(-5.0, std), "b": evidence(-8.0, 0.0)}).report())
+    assert f"(Bayes factor 20.1, {words})" in text
 
 
 def test_nothing_in_doubt_is_left_out():

@@ -2,19 +2,12 @@
 
 import re
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from shown_evidence import evidence
 
 from sgevidence import compare
-
-
-def evidence(log_Z, std=0.1, **more):
-    return SimpleNamespace(
-        log_evidence_=log_Z, log_evidence_std_=std, n_samples_seen_=10, data_fingerprint_=1, **more
-    )
-
 
 MODELS = {
     "a name that is far too long to stand in full beside all of the numbers": evidence(-10.0, 0.3),

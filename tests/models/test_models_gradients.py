@@ -11,7 +11,7 @@ from plain_priors import plain_log_prior
 
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.models import LinearModel, Model, SoftmaxModel, _evaluation, value_and_grad
+from sgevidence.models import LinearModel, Model, SoftmaxModel, value_and_grad
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -59,7 +59,8 @@ def assert_close(a, b, rtol=1e-10):
 def test_fused_equals_plain_autograd(model, offset, block_elements, monkeypatch):
     # blocks have at least 64 rows
     monkeypatch.setattr(type(model), "evaluation", replace(model.evaluation, block_elements=block_elements))
-    monkeypatch.setattr(_evaluation, "IN_CACHE", block_elements)  # and in these all particles, or one by one
+    # and in these all particles, or one by one
+    monkeypatch.setattr("sgevidence.models._evaluation.IN_CACHE", block_elements)
     theta, rows = problem(model, offset=offset)
     value, grad = value_and_grad(lambda t: plain_log_joint(model, t, rows), theta)
     assert_close(model.log_joint(theta, rows), value)

@@ -1,16 +1,13 @@
 """The linear model against quadrature, sampling theory and its two other exact evidences."""
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
+from made_data import MAKE
 from scipy import stats
 
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 
-DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 EXACT = [LinearModel(3, True, 2.0, 0.5, noise_std=0.7), LinearModel(3, False, 1.5, noise_std=1.3)]
 
 
@@ -98,10 +95,10 @@ def test_exact_evidence_reads_weights_as_repetitions():
 
 @pytest.mark.parametrize("case", ["L_diabetes_all", "L_diabetes_first3", "SIM_L_1000"])
 def test_exact_evidence_of_the_reference_cases(case):
-    data = DATA["rebuild"](case)
+    data = MAKE["rebuild"](case)
     model = LinearModel(data["X"].shape[1], noise_std=data["sigma"])
     evidence = model.exact_log_evidence(Rows.of(data["X"], data["y"]))
-    assert evidence == pytest.approx(DATA["GOLD"][case]["logZ"], abs=1e-8)
+    assert evidence == pytest.approx(MAKE["GOLD"][case]["logZ"], abs=1e-8)
 
 
 @pytest.mark.parametrize("model", EXACT, ids=["intercept", "no intercept"])

@@ -292,12 +292,12 @@ def test_unknown_noise_against_quadrature_in_many_digits(rng, name):
             if len(high) > 40:
                 break
             s = [lo + (hi - lo) * k / 120 for k in range(121)]
-        value = [log_joint(lo + (hi - lo) * k / 600) for k in range(601)]
+        value = [log_joint(lo + (hi - lo) * k / 400) for k in range(401)]
         p, total = [mp.exp(v - max(value)) for v in value], {}
-        for cells, points in ((300, p[::2]), (600, p)):
+        for cells, points in ((200, p[::2]), (400, p)):
             total[cells] = max(value) + mp.log(mp.fsum(points) * (hi - lo) / cells)
-        assert abs(total[300] - total[600]) < 1e-9 + 1e-13 * abs(total[600])
-        check_exact(model.exact_log_evidence(rows), total[600])
+        assert abs(total[200] - total[400]) < 1e-9 + 1e-13 * abs(total[400])
+        check_exact(model.exact_log_evidence(rows), total[400])
 
 
 @pytest.mark.parametrize("name", ["0", "1e18", "timestamps", "one y large", "nearly the same"])
@@ -434,7 +434,7 @@ def test_a_row_that_takes_the_digits_of_all_others_is_refused(rng):
     BayesianLinearRegression().fit(X, y)
 
 
-@pytest.mark.parametrize("n, d", [(20, 200), (60, 59), (60, 60), (60, 61), (40, 2)])
+@pytest.mark.parametrize("n, d", [(20, 200), (30, 29), (30, 30), (30, 31), (40, 2)])
 def test_wide_designs_against_the_covariance_of_y(rng, n, d):
     """In many digits: y about its mean is a normal with covariance K + v."""
     X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-3, 3, d) + rng.standard_normal(d) * 1e3

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
@@ -69,9 +68,8 @@ def test_single_precision_whatever_the_weights(kind, weight, rng):
 
 
 @pytest.mark.parametrize("kind", ["softmax", "mixture", "softmax of dummies"])
-def test_single_precision_by_number_of_rows_is_caught(kind, rng, monkeypatch):
-    mutant = broken(Evaluation.single_below, "rows.total_weight", "len(rows)")
-    monkeypatch.setattr(Evaluation, "single_below", mutant)
+def test_single_precision_by_number_of_rows_is_caught(kind, rng, install_broken):
+    install_broken(Evaluation, "single_below", "rows.total_weight", "len(rows)")
     with pytest.raises(AssertionError, match=r"log Z is off|weights are noise"):
         check_small(errors(kind, 6000, 3000.0, rng))
 

@@ -423,7 +423,7 @@ def test_one_column_is_as_before(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 106))
+@pytest.mark.parametrize("seed", range(100, 103))
 def test_a_variance_that_changes_in_one_of_four_columns(seed):
     """The other three need not be learnt anew; heavy tails in one column of an old run were cheaper."""
     rng = np.random.default_rng([seed, 4, 9])

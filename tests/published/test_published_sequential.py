@@ -1,11 +1,9 @@
 """Sequential SG-MCMC: right by default, and wrong in the published ways with the published settings."""
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
 from error_bars import check_coverage
+from made_data import MAKE
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning
 from sgevidence.history import Rows
@@ -16,7 +14,6 @@ from sgevidence.samplers import SGNHT, chunk_edges
 from sgevidence.transitions import SGHMC, Moved
 
 pytestmark = pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")  # few particles, on purpose
-MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 MODEL = LinearModel(5, noise_std=1.0)
 
 
@@ -48,7 +45,7 @@ def test_thermostat(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n, n_seeds", [(200, 40), (2000, 10)])
+@pytest.mark.parametrize("n, n_seeds", [(200, 25), (2000, 6)])
 def test_against_closed_form_over_seeds(rng, n, n_seeds):
     check(SequentialSGMCMC(), n, rng, n_seeds)
 

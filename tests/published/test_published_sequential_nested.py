@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from error_bars import check_normal, z_scores
 from mutants import broken
 
 from sgevidence.history import Rows
@@ -17,22 +18,11 @@ def data(n, rng):
     return Rows.of(X, X @ [1.0, -1.0] + rng.standard_normal(n))
 
 
-def z_scores(sampler, rows, rng, n_seeds):
-    results = [sampler.run(MODEL, rows, g) for g in rng.spawn(n_seeds)]
-    exact = MODEL.exact_log_evidence(rows)
-    return np.array([(r.log_evidence - exact) / r.log_evidence_std for r in results])
-
-
-def check_coverage(z):
-    n, sd = len(z), np.sqrt(np.mean(z**2))
-    assert abs(sd - 1) < 3.5 / np.sqrt(2 * n), f"errors are {sd:.2f} of what is claimed"
-    assert abs(z.mean()) < 3.5 / np.sqrt(n), f"errors are {z.mean():.2f} claims off on average"
-
-
 @pytest.mark.slow
 def test_reported_error_covers(rng):
     sampler = SequentialNestedSampling(n_live=50, chunk_size=40)
-    check_coverage(z_scores(sampler, data(80, rng), rng, 16))
+    rows = data(80, rng)
+    check_normal(z_scores(sampler, MODEL, rows, MODEL.exact_log_evidence(rows), rng, 16))
 
 
 def check_reservoir(reservoir, rng):

@@ -1,10 +1,8 @@
 """SIR: errors as claimed however the rows are cut, online, and mistakes that must show."""
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
+from made_data import MAKE
 
 from sgevidence import BayesianLinearRegression
 from sgevidence.history import Rows
@@ -13,7 +11,6 @@ from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.published import SIR
 from sgevidence.transitions import Anneal
 
-MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 MODEL = LinearModel(2, noise_std=1.0)
 X = np.cos(np.arange(300)[:, None] * [3, 5])
 ROWS = Rows.of(X, X @ [0.8, -0.5] + 0.3 + np.sqrt(2) * np.cos(7.3 * np.arange(300)))

@@ -1,10 +1,9 @@
 """AIS: unbiased as proved, errors as claimed, all schedules and kernels, and mistakes that must show."""
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
+from error_bars import z_scores
+from made_data import MAKE
 
 from sgevidence import BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
@@ -13,7 +12,6 @@ from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import AIS
 from sgevidence.transitions import HMC, SGHMC, Anneal
 
-MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 pytestmark = pytest.mark.filterwarnings("ignore:only .* draws count")
 MODEL = LinearModel(2, noise_std=1.0)
 X = np.linspace(-1, 1, 40)[:, None] ** [1, 2]
@@ -26,11 +24,6 @@ WAYS = {
     "sigmoidal": dict(schedule="sigmoidal", n_temperatures=30),
     "as published, small steps": dict(resampling=None, target_ess=0.97),
 }
-
-
-def z_scores(sampler, model, rows, log_Z, rng, n_seeds):
-    results = [sampler.run(model, rows, g) for g in rng.spawn(n_seeds)]
-    return np.array([(r.log_evidence - log_Z) / r.log_evidence_std for r in results])
 
 
 def check_errors(z, low=0.45, high=1.5):

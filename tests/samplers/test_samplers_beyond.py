@@ -3,12 +3,11 @@
 The references know nothing of reservoirs: closed forms, quadrature over the noise, importance sampling.
 """
 
-import runpy
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from made_data import MAKE
 from scipy.special import logsumexp
 from scipy.stats import invgamma
 from softmax_reference import log_evidence
@@ -20,7 +19,6 @@ from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import SGNHT
 from sgevidence.transitions import HMC, SGHMC
 
-MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 N = 4000
 RESERVOIR = 500
 

@@ -5,11 +5,9 @@ the slots apart.  A proposal that ends in another labelling is then relabelled i
 the way back is not as likely: detailed balance is lost, and the evidence with it.
 """
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
+from made_data import MAKE
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
@@ -18,7 +16,6 @@ from sgevidence.mixture.models import MixtureModel
 from sgevidence.particles import Weights
 from sgevidence.transitions import HMC, _hmc
 
-MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 ROWS = Rows.of(MAKE["sim_G_overlap"](10)["X"])
 
 #: Annealing, which allocations would spare these rows.

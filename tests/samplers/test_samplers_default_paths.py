@@ -4,11 +4,10 @@
 """
 
 import json
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
+from made_data import DATA, MAKE
 from threadpoolctl import threadpool_limits
 
 from sgevidence import SGAIS
@@ -18,9 +17,7 @@ from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import AIS, SGNHT, SIR
 from sgevidence.transitions import SGHMC
 
-DATA = Path(__file__).parents[1] / "data"
 PATHS = DATA / "default_paths.json"
-MAKE = runpy.run_path(str(DATA / "make_data.py"))
 KNOWN, UNKNOWN = LinearModel(5, noise_std=1.0), LinearModel(5, noise_prior=(1.0, 1.0))
 #: Trajectories are chaotic, and processors round differently: by 1e-16 that is forgotten, by 1e-7 it is not.
 SOFTMAX = SoftmaxModel(10, 4).in_double_precision()

@@ -1,7 +1,6 @@
 """The accuracy checks must be able to fail: samplers with one mistake each, and every one is caught."""
 
 import pytest
-from mutants import broken
 from test_samplers_sgais import LINEAR, check_against, rows_of, sgais
 
 from sgevidence.history import Reservoir
@@ -20,10 +19,6 @@ PLAIN_BATCHES = dict(
     max_particles=400,
     chunk_size=300,
 )
-
-
-def mutate(monkeypatch, owner, name, right, wrong):
-    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
 
 
 #: name: settings that the mistake concerns, object, attribute, right, wrong
@@ -97,8 +92,8 @@ def test_unbroken(rng, settings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings, owner, name, right, wrong", MUTANTS.values(), ids=MUTANTS)
-def test_broken_sampler_is_caught(rng, monkeypatch, settings, owner, name, right, wrong):
-    mutate(monkeypatch, owner, name, right, wrong)
+def test_broken_sampler_is_caught(rng, install_broken, settings, owner, name, right, wrong):
+    install_broken(owner, name, right, wrong)
     with pytest.raises((AssertionError, RuntimeError), match=r"off by|standard error|annealing did not"):
         check(settings, rng)
 
@@ -123,7 +118,7 @@ def test_moves_guided_by_a_sample_follow_all_rows(monkeypatch, rng):
     check_guided(monkeypatch, rng)
 
 
-def test_a_guide_without_its_anchor_is_dropped(monkeypatch, rng):
+def test_a_guide_without_its_anchor_is_dropped(monkeypatch, install_broken, rng):
     """The guide is then useless: few proposals pass, and the moves go back to all rows."""
-    mutate(monkeypatch, _target, "sampled", "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)", "None")
+    install_broken(_target, "sampled", "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)", "None")
     check_guided(monkeypatch, rng)

@@ -12,14 +12,14 @@ import pytest
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.samplers import AIS, ChunkRecord, Progress, UntilPrecise, _base
+from sgevidence.samplers import AIS, ChunkRecord, Progress, UntilPrecise
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """A second passes at each look at the clock."""
     seconds = count(0.0)
-    monkeypatch.setattr(_base, "perf_counter", lambda: next(seconds))
+    monkeypatch.setattr("sgevidence.samplers._base.perf_counter", lambda: next(seconds))
 
 
 def record(n):

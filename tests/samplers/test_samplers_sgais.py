@@ -2,11 +2,10 @@
 
 import json
 import pickle
-import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
+from made_data import DATA, rows_of
 
 from sgevidence import SGAIS
 from sgevidence.exceptions import DivergenceError
@@ -17,19 +16,12 @@ from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import SGNHT, SequentialSGMCMC
 from sgevidence.transitions import HMC, SGHMC, Proposal, _anneal, _hmc
 
-DATA = Path(__file__).parents[1] / "data"
-MAKE = runpy.run_path(str(DATA / "make_data.py"))
 LINEAR = LinearModel(5, noise_std=1.0)
 
 
 def sgais(**settings):
     """By trajectories, which have to find what the linear model could draw by itself."""
     return SGAIS(**dict(move=HMC(conditional=False), proposal=None) | settings)
-
-
-def rows_of(name, n):
-    d = MAKE[name](n)
-    return Rows.of(d["X"], d.get("y"))
 
 
 def stream(sampler, model, rows, chunk, rng):
@@ -50,7 +42,7 @@ def check_against(exact, answers, small=0.01, n_sigma=4.0):
 
 # ----------------------------------------------------------------------------- closed forms
 
-CASES = {"linear": (LINEAR, "sim_L", 1500), "mixture, K=1": (MixtureModel(1, 2), "sim_G", 1500)}
+CASES = {"linear": (LINEAR, "sim_L", 1000), "mixture, K=1": (MixtureModel(1, 2), "sim_G", 1000)}
 every_case = pytest.mark.parametrize("model, name, n", CASES.values(), ids=CASES)
 
 
@@ -124,7 +116,7 @@ SWITCHES = {
     "in order, chunks of 100": dict(chunk_size=100),
     "few particles": dict(n_particles=100, max_particles=300),
 }
-LONGER = {"no resampling"}
+LONGER = {"no resampling", "no control variate", "no preconditioner", "sghmc"}
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """Answers that were wrong without a word, each with the case that showed it."""
 
-import runpy
 import warnings
-from pathlib import Path
 
 import autograd.numpy as anp
 import numpy as np
 import pytest
+from made_data import rows_of
 from scipy.stats import norm
 
 from sgevidence import SGAIS, EvidenceWarning, ImpossibleRowsError
@@ -17,7 +16,6 @@ from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import SGNHT, SIR, SequentialSGMCMC
 from sgevidence.transitions import SGHMC
 
-MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 LINEAR, SOFTMAX, MIXTURE = LinearModel(5, noise_std=1.0), SoftmaxModel(10, 4), MixtureModel(2, 2)
 MODELS = {
     "linear": (LINEAR, "sim_L"),
@@ -25,11 +23,6 @@ MODELS = {
     "mixture": (MIXTURE, "sim_G"),
 }
 every_model = pytest.mark.parametrize("model, name", MODELS.values(), ids=MODELS)
-
-
-def rows_of(name, n):
-    d = MAKE[name](n)
-    return Rows.of(d["X"], d.get("y"))
 
 
 def streamed(sampler, model, pieces, seed=0):

@@ -5,7 +5,7 @@ import pytest
 from path_problem import MODELS, Problem, every_model
 
 from sgevidence.history import Anchor
-from sgevidence.targets import _newton, anchored_at_mode, gaussian
+from sgevidence.targets import MODE_ROWS, anchored_at_mode, gaussian
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -29,10 +29,9 @@ def test_anchored_at_mode(rng, model, capacity):
     np.testing.assert_allclose(anchor.H / scale, direct.H / scale, atol=1e-6 if capacity is None else 0.2)
 
 
-def test_a_large_chunk_is_not_searched(rng, monkeypatch):
+def test_a_large_chunk_is_not_searched(rng):
     """One Newton step from the sums at the start says where the mode is."""
-    problem = Problem(MODELS["softmax"], rng, n=500, c=600)
-    monkeypatch.setattr(_newton, "MODE_ROWS", 599)
+    problem = Problem(MODELS["softmax"], rng, n=500, c=MODE_ROWS + 1)
     new, anchor = anchored_at_mode(problem.path, problem.anchor.a, rng)
     np.testing.assert_array_equal(anchor.a, problem.anchor.a)
     for one, other in zip(new[:4], Anchor.of(problem.model, problem.anchor.a, problem.chunk)):

@@ -122,9 +122,8 @@ def test_who_jumps_descends_from_the_place_it_jumps_to(rng):
     check_descent(rng)
 
 
-def test_descent_from_where_a_chain_started_is_caught(rng, monkeypatch):
-    wrong = broken(ConstrainedMoves._adaptive, "new, new_ell, origins", "new, new_ell, parents")
-    monkeypatch.setattr(ConstrainedMoves, "_adaptive", wrong)
+def test_descent_from_where_a_chain_started_is_caught(rng, install_broken):
+    install_broken(ConstrainedMoves, "_adaptive", "new, new_ell, origins", "new, new_ell, parents")
     with pytest.raises(AssertionError, match="descends from elsewhere"):
         check_descent(rng)
 

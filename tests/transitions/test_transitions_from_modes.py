@@ -3,7 +3,6 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from mutants import broken
 from path_problem import MODELS, Problem
 from scipy import stats
 from scipy.stats import norm
@@ -60,9 +59,8 @@ def test_evidence_of_all_rows_by_a_closed_form(rng, capacity, c):
     ],
     ids=["the chunk twice", "no chunk"],
 )
-def test_wrong_sums_are_caught(rng, monkeypatch, name, right, wrong):
-    place = _from_modes.Weighing
-    monkeypatch.setattr(place, name, broken(getattr(place, name), right, wrong))
+def test_wrong_sums_are_caught(rng, install_broken, name, right, wrong):
+    install_broken(_from_modes.Weighing, name, right, wrong)
     with pytest.raises(AssertionError):
         assert np.abs(errors_of_linear(rng, 100)).max() < 4
 

@@ -1,10 +1,8 @@
 """The mixture: normalised, an exact Dirichlet prior, exact at K = 1, and label-free when canonical."""
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
+from made_data import MAKE
 from scipy import stats
 
 from sgevidence.history import Rows
@@ -13,7 +11,6 @@ from sgevidence.models import Model
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
-DATA = runpy.run_path(str(Path(__file__).parents[2] / "data" / "make_data.py"))
 CONCENTRATIONS = pytest.mark.parametrize("a", [0.5, 1.0, 3.0])
 
 
@@ -172,8 +169,8 @@ def test_exact_evidence_reads_weights_as_repetitions():
 
 
 def test_exact_evidence_of_the_reference_case():
-    rows = Rows.of(DATA["rebuild"]("G_petal_K1")["X"])
-    gold = DATA["GOLD"]["G_petal_K1"]["logZ"]
+    rows = Rows.of(MAKE["rebuild"]("G_petal_K1")["X"])
+    gold = MAKE["GOLD"]["G_petal_K1"]["logZ"]
     assert MixtureModel(1, 2).exact_log_evidence(rows) == pytest.approx(gold, abs=1e-8)
 
 

@@ -2,10 +2,8 @@
 
 import pytest
 
-from sgevidence.mixture.strata import _evidence
-
 
 @pytest.fixture
 def never_summed(monkeypatch):
     """The sum over all allocations is not taken, however few the rows."""
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
+    monkeypatch.setattr("sgevidence.mixture.strata._evidence.MOST_ROWS_SUMMED", 0)

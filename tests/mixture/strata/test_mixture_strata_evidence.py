@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from enumeration import partitions
 from mixture_kinds import log_density
-from mutants import broken
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
@@ -94,11 +93,9 @@ def test_fewer_components_are_answered_as_if_the_walk_had_ended_there():
     assert np.array_equal(one.components.means, other.components.means)
 
 
-def test_shares_of_strata_for_more_components_are_seen(monkeypatch):
-    wrong = broken(
-        Strata.posterior, "combined(self.problem, used, m)", "combined(self.problem, self.visited, m)"
-    )
-    monkeypatch.setattr(Strata, "posterior", wrong)
+def test_shares_of_strata_for_more_components_are_seen(install_broken):
+    right = "combined(self.problem, used, m)"
+    install_broken(Strata, "posterior", right, right.replace("used", "self.visited"))
     with pytest.raises((AssertionError, ValueError)):
         test_fewer_components_are_answered_as_if_the_walk_had_ended_there()
 
@@ -139,17 +136,15 @@ def test_allocations_with_all_components_in_use_are_drawn_exactly(seed):
         ("expected[:, left] < 1.0", "expected[:, left] < 0.0"),
     ],
 )
-def test_allocations_that_are_accepted_too_often_or_not_at_all_are_seen(right, wrong, monkeypatch):
-    function = broken(_occupied._with_rows_of_their_own, right, wrong)
-    monkeypatch.setattr(_occupied, "_with_rows_of_their_own", function)
+def test_allocations_that_are_accepted_too_often_or_not_at_all_are_seen(right, wrong, install_broken):
+    install_broken(_occupied, "_with_rows_of_their_own", right, wrong)
     with pytest.raises(AssertionError):
         for seed in range(4):
             test_allocations_with_all_components_in_use_are_drawn_exactly(seed)
 
 
 @pytest.mark.parametrize("family, X, a", FAMILIES, ids=lambda one: type(one).__name__)
-def test_every_stratum_is_the_sum_over_its_allocations(family, X, a, monkeypatch):
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
+def test_every_stratum_is_the_sum_over_its_allocations(family, X, a, never_summed):
     exact = strata_by_enumeration(family, X, a, K)
     found = mixture_evidence(family, X, K, a, np.random.default_rng(0), n_draws=10)
     std = np.hypot(found.log_strata_std, 0.003)
@@ -162,9 +157,8 @@ def test_every_stratum_is_the_sum_over_its_allocations(family, X, a, monkeypatch
     assert np.allclose(found.in_use[-1], shares / shares.sum(), atol=0.02)
 
 
-def test_without_the_probability_that_all_are_in_use_strata_are_too_large(monkeypatch):
+def test_without_the_probability_that_all_are_in_use_strata_are_too_large(monkeypatch, never_summed):
     family, X, a = FAMILIES[0]
-    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
     without = lambda self, c: _occupied.log_likelihood_in_use(c, self.F)[0]  # noqa: E731
     monkeypatch.setattr(Problem, "log_target", without)
     found = mixture_evidence(family, X[:5], 4, a, np.random.default_rng(0), n_draws=10)

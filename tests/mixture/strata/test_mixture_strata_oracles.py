@@ -1,11 +1,9 @@
 """Evidence by strata of rows that could be summed: all allocations of few, closed forms, gold, and bounds."""
 
-import runpy
-from pathlib import Path
-
 import numpy as np
 import pytest
 from enumeration import enumerated
+from made_data import MAKE
 from scipy import special, stats
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -20,8 +18,6 @@ from sgevidence.mixture.strata._sweeps import Problem
 from sgevidence.particles import Weights
 
 pytestmark = pytest.mark.usefixtures("never_summed")  # chains and not the exact sums
-
-DATA = runpy.run_path(str(Path(__file__).parents[2] / "data" / "make_data.py"))
 
 
 def few(n, p=1, spread=2.0, offset=0.0, seed=3):
@@ -144,7 +140,7 @@ def test_beside_importance_sampling(rng):
     "K", [pytest.param(2, marks=pytest.mark.slow), 3, pytest.param(4, marks=pytest.mark.slow)]
 )
 def test_gold(rng, K):
-    gold, X = DATA["GOLD"][f"G_petal_K{K}"], DATA["rebuild"](f"G_petal_K{K}")["X"]
+    gold, X = MAKE["GOLD"][f"G_petal_K{K}"], MAKE["rebuild"](f"G_petal_K{K}")["X"]
     found = MixtureEvidence(2).run(MixtureModel(K, X.shape[1]), Rows.of(X), rng)
     assert abs(found.log_evidence - gold["logZ"]) < 4.5 * np.hypot(found.log_evidence_std, gold["se"]) + 1e-5
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 
 from sgevidence.mixture.components import Categorical, DiagonalGaussian, FullGaussian
 from sgevidence.mixture.strata import _evidence, _released_rows, _stratum
@@ -54,8 +53,8 @@ FIXED = "path.fixed(l) + sample_allocations(c, path.F[l:], rng)[1]"
         (_stratum, "released", FIXED, FIXED.removeprefix("path.fixed(l) + ")),
     ],
 )
-def test_broken_steps_are_seen(owner, name, right, wrong, monkeypatch):
-    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
+def test_broken_steps_are_seen(owner, name, right, wrong, install_broken):
+    install_broken(owner, name, right, wrong)
     with pytest.raises(AssertionError):
         check(*FAMILIES[1], 2, seed=2)
 
