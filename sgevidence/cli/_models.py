@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..effects import Factor, resolved, response_of, surv_of
+from ..effects import Factor, resolved, response_name, surv_of
 from ..estimators import BayesianGLM, BayesianLinearRegression, BayesianSoftmaxRegression
 from ..mixture.estimators import BayesianGMM
 from ..rows import KNOWN, TextFormat, files_of, kind_of_text
@@ -42,7 +42,7 @@ class FrameRows(NamedTuple):
         ValueError if formulas have different responses, or a column does not exist.
         """
         frame = read_frame(data, text, formulas)
-        if len(responses := {response_of(formula).name for formula in formulas}) > 1:
+        if len(responses := {response_name(formula) for formula in formulas}) > 1:
             raise ValueError(
                 f"formulas have the responses {sorted(responses)}: evidences of one y are compared"
             )

@@ -161,8 +161,7 @@ class EffectsDisplay(Picture):
         ]
         levels, draws = zip(*chosen)
         link = getattr(getattr(model, "_family", None), "link", "identity")
-        response = getattr(model, "formula", None) or "y ~"
-        name = response.partition("~")[0].strip()
+        name = (getattr(model, "formula", None) or "").partition("~")[0].strip() or "y"
         of_link = f" ({link} link)" if link else ""
         is_y = link == "identity"
         scale = f"added to {name}" if is_y else f"added to the linear predictor of {name}{of_link}"

@@ -5,7 +5,7 @@ from ._coding import CODE, PREDICTED, Coding, Columns
 from ._columns import column_names, level_words
 from ._curves import BSpline, Cycle, Smooth
 from ._factor import Factor, contrasts
-from ._formula import Formula, offset_of, resolved, response_of
+from ._formula import Formula, offset_of, resolved, response_name, response_of
 from ._gaussian import LevelSums
 from ._group import Group
 from ._integral import doubt as doubt_of_integral
@@ -67,6 +67,7 @@ __all__ = [
     "offset_of",
     "relaid",
     "resolved",
+    "response_name",
     "response_of",
     "Surv",
     "surv_of",

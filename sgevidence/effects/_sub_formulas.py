@@ -82,7 +82,7 @@ def sub_formulas(formula: str) -> list[str]:
             continue
         right = [fixed[term] for term in terms] + [text for text in chosen if text]
         right = [intercept] * (intercept == "0" or not right) + right + always
-        found.append(f"{response} ~ {' + '.join(right)}")
+        found.append(f"{response} ~ {' + '.join(right)}".lstrip())
     return found
 
 
