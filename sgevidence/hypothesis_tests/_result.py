@@ -2,7 +2,6 @@
 
 import math
 from numbers import Real
-from textwrap import fill
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.utils import check_array
 
 from ..model_selection import in_words
 from ..rows import cells_named, missing_in, refuse_extreme, refuse_unreadable
-from ..tables import LINE_WIDTH, with_errors
+from ..tables import LINE_WIDTH, in_lines, with_errors
 
 #: Rounding errors, in units of the largest number, within which numbers are all equal.
 EQUAL_WITHIN = 4 * float(np.finfo(float).eps)
@@ -157,7 +156,7 @@ class BayesFactorResult:
             [
                 f"{self._test.name}: {shown}",
                 f"Bayes factor {ratio(value)} (log: {error}); {self._test.prior}",
-                fill(
+                *in_lines(
                     f"The data are {ratio(abs(value))} times as probable if {first} as if {second}: "
                     f"{_strength(value)}.",
                     LINE_WIDTH,

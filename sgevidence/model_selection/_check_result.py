@@ -4,12 +4,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from textwrap import wrap
 
 import numpy as np
 
 from ..estimators import percent
-from ..tables import LINE_WIDTH, Table, to_digits
+from ..tables import LINE_WIDTH, Table, in_lines, to_digits
 from ._discrepancies import AUTOCORRELATION
 
 #: Most probability that some statistic of a true model is doubted, shared by the statistics of a check.
@@ -101,7 +100,7 @@ class PredictiveCheck:
         return Table(cells, self.table.index)
 
     def __repr__(self) -> str:
-        return "\n".join([self._printed().to_string(), *wrap(self.doubt or "", LINE_WIDTH)])
+        return "\n".join([self._printed().to_string(), *in_lines(self.doubt or "", LINE_WIDTH)])
 
     def _repr_html_(self) -> str:
         return self._printed()._repr_html_() + (f"<p>{escape(self.doubt)}</p>" if self.doubt else "")
