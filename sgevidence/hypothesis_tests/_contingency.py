@@ -315,7 +315,7 @@ def contingency(
     The data are 1.81 times as probable if rows and columns depend on each other as
     if rows and columns are independent: not worth more than a bare mention.
 
-    The same children, one by one:
+    Each of these children with its label:
 
     >>> children = ["black"] * 71 + ["white"] * 89
     >>> dolls = ["same"] * 50 + ["other"] * 21 + ["same"] * 48 + ["other"] * 41
