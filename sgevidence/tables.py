@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from itertools import zip_longest
-from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
@@ -117,7 +116,7 @@ class Table:
         -------
         str
         """
-        notes = [note if "\n" in note else fill(note, LINE_WIDTH) for note in self.notes]
+        notes = [note if "\n" in note else "\n".join(in_lines(note, LINE_WIDTH)) for note in self.notes]
         return "\n".join(filter(None, [self.heading, self._printed()._aligned(), *notes]))
 
     def _aligned(self) -> str:
@@ -220,7 +219,25 @@ def _wrapped(name: str, room: int) -> list[str]:
     """Lines of a name; one where not even a short line would fit beside the numbers."""
     if len(name) <= room or room < 12:  # fewest characters of a line of a name
         return [name]
-    return wrap(name, room, subsequent_indent="  ", break_on_hyphens=False)
+    return in_lines(name, room, "  ")
+
+
+def in_lines(text: str, width: int, indent: str = "") -> list[str]:
+    """Lines of at most ``width`` characters, ``indent`` before all but the first.
+
+    A word that is longer than a line ends it after a sign, as temperature_ and poly( do; a line with a
+    longer piece is longer.
+    """
+    lines = [""]
+    for word in text.split():
+        pieces = [word] if len(word) <= width - len(indent) else PIECES.findall(word)
+        for k, piece in enumerate(pieces):
+            blank = " " * bool(k == 0 and lines[-1].strip())
+            if lines[-1].strip() and len(lines[-1] + blank + piece) > width:
+                lines.append(indent + piece)
+            else:
+                lines[-1] += blank + piece
+    return [line for line in lines if line]
 
 
 def _cells(values: np.ndarray) -> list[str]:
@@ -276,6 +293,8 @@ IN_LATEX = {
 } | {sign: f"\\{sign}" for sign in "&%$#_{}"}
 #: Characters that Markdown reads as marks.
 IN_MARKDOWN = re.compile(r"([\\|*_`<\[\]])")
+#: Pieces of a word, each with the signs that end it.
+PIECES = re.compile(r"[^_.,:;/|*+()\[\]-]*[_.,:;/|*+()\[\]-]+|[^_.,:;/|*+()\[\]-]+")
 #: A number with an exponent.
 POWER = re.compile(r"\b(\d+(?:\.\d+)?)e([-+]?)0*(\d+)\b")
 

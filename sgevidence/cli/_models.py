@@ -11,7 +11,7 @@ from rich.console import Console
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from ..effects import Factor, resolved, response_of, surv_of
+from ..effects import Factor, resolved, response_name, surv_of
 from ..estimators import BayesianGLM, BayesianLinearRegression, BayesianSoftmaxRegression
 from ..io import load, save
 from ..mixture.estimators import BayesianGMM
@@ -48,7 +48,7 @@ class FrameRows(NamedTuple):
         ValueError if formulas have different responses, or a column does not exist.
         """
         frame = read_frame(data, text, formulas)
-        if len(responses := {response_of(formula).name for formula in formulas}) > 1:
+        if len(responses := {response_name(formula) for formula in formulas}) > 1:
             raise ValueError(
                 f"formulas have the responses {sorted(responses)}: evidences of one y are compared"
             )

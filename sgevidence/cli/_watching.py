@@ -123,7 +123,7 @@ def rows_of_lines(
                     if form.columns or width == 1
                     else f"{words}: name the columns of numbers by --column"
                 )
-        when = None if dated is None else cells[dated]
+        when = None if dated is None else cells[dated].strip().removesuffix(".0")
         yield LineRow([value for value in row if value is not None], when)
 
 

@@ -203,7 +203,8 @@ class Price(NamedTuple):
 def checked(model: CustomModel, rows: Rows, estimator: Any) -> tuple[CustomModel, str | None]:
     """The model, whose count begins with the calls of its check, and what the check finds.
 
-    CallLimitError where ``max_calls`` is far less than what is to be expected.
+    CallLimitError where ``max_calls`` is far less than what is to be expected; a warning before it begins
+    where it is less.
     """
     counted = model.counted()
     disagreement = counted.check(rows, generator(0))  # not the sampler's stream
@@ -219,6 +220,8 @@ def checked(model: CustomModel, rows: Rows, estimator: Any) -> tuple[CustomModel
     # factor by which an estimate may be too high: a limit that is lower still is refused at once
     if most is not None and most < found.n_calls / 4.0:
         raise CallLimitError(f"max_calls={most} will not do: {found}; {ADVICE}")
+    if most is not None and most < found.n_calls:
+        warn_caller(f"max_calls={most} may not do, and ends the fit without an answer: {found}; {ADVICE}")
     if most is None and found.seconds > ANNOUNCED_SECONDS:
         warn_caller(f"this fit is long: {found}; max_calls= sets a limit, and {ADVICE}")
     return model, disagreement

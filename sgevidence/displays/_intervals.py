@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import curves, level_effects
@@ -216,7 +217,7 @@ class SmoothDisplay(Picture):
             ax.plot(self.x, draws.mean(axis=0), **style)
         legend(ax, len(self.levels))
         ax.set_xlabel(self.column.partition(" | ")[0])  # one curve per level: the axis is the column's
-        ax.set_ylabel(f"effect of {self.column} (mean and 90 % band)")
+        ax.set_ylabel(f"effect of {self.column}\n(mean and 90 % band)")
         return self
 
 
@@ -229,7 +230,7 @@ class EffectsDisplay(Picture):
         Posterior draws.
     levels : sequence of str
     term : str
-        Name of the term, as ``effects_`` has it.
+        Name of the term, as ``effects_`` has it, or what several terms are.
     scale : str, default=""
         The quantity that effects are added to, in words.
 
@@ -277,19 +278,22 @@ class EffectsDisplay(Picture):
             raise ValueError(f"{type(model).__name__} has no term {term!r}: its terms of levels are {terms}")
         shown = terms if term is None else [term]
         prefix = "{0}: {1}" if len(shown) > 1 else "{1}"
+        of_classes = len(effects) > len({(effect.term, effect.level) for effect, _ in effects})
         chosen = [
-            (prefix.format(effect.term, effect.level), draws)
+            (effect.label if of_classes else prefix.format(effect.term, effect.level), draws)
             for effect, draws in effects
             if effect.term in shown
         ]
         levels, draws = zip(*chosen)
-        link = getattr(getattr(model, "_family", None), "link", "identity")
-        response = getattr(model, "formula", None) or "y ~"
-        name = response.partition("~")[0].strip()
+        link = getattr(
+            getattr(model, "_family", None), "link", "logit" if is_classifier(model) else "identity"
+        )
+        name = (getattr(model, "formula", None) or "").partition("~")[0].strip() or "y"
         of_link = f" ({link} link)" if link else ""
         is_y = link == "identity"
         scale = f"added to {name}" if is_y else f"added to the linear predictor of {name}{of_link}"
-        return cls(draws=np.column_stack(draws), levels=levels, term=", ".join(shown), scale=scale).plot(ax)
+        head = shown[0] if len(shown) == 1 else "effects"
+        return cls(draws=np.column_stack(draws), levels=levels, term=head, scale=scale).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         order = np.argsort(-self.draws.mean(axis=0))

@@ -7,8 +7,8 @@ the distinction without colour.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from inspect import cleandoc, signature
-from textwrap import fill
 from typing import Any, dataclass_transform
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from ..estimators import dimension_labels
 from ..model_selection import last_step
+from ..tables import in_lines
 
 #: Okabe and Ito's, without their yellow, which is too light for a line on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -62,10 +63,12 @@ class Picture:
     figure_: Any
 
     def __init_subclass__(cls) -> None:
-        for name, member in vars(cls).items():
+        for name, member in list(vars(cls).items()):
             function = getattr(member, "__func__", member)
             if callable(function) and not name.startswith("_"):
                 function.__doc__ = _completed(function, cls.__name__)
+            if name == "plot":
+                cls.plot = with_room(function)  # type: ignore[attr-defined]
         text = cleandoc(cls.__doc__ or "")  # python -OO has none
         if "\nAttributes\n" not in text:
             cls.__doc__ = re.sub("(?=^(See Also|Notes|Examples)$)", ONE_PICTURE, text, count=1, flags=re.M)
@@ -81,6 +84,69 @@ def _completed(function: Callable, returned: str) -> str:
     parameters = "\n".join(entries.get(name) or SHARED_PARAMETERS.get(name, name) for name in given)
     text = f"{summary}\n\nParameters\n----------\n{parameters}\n\nReturns\n-------\n{returned}"
     return f"{text}\n\nRaises\n{raises}" if raises else text
+
+
+#: Inches of a letter and of a line of words beside a picture; letters of a line of names.
+LETTER_INCHES, TEXT_LINE_INCHES, MAX_NAME_LETTERS = 0.075, 0.17, 44
+#: Letters of a name in a legend that take no room from the axes, and of its longest line.
+NARROW_LEGEND, WIDE_LEGEND = 14, 32
+
+
+def with_room(plot: Callable) -> Callable:
+    """``plot``, after which labels of axes are as long as their axes, in lines, and no legend is cut.
+
+    A new figure is as much wider as its legend is wider than a narrow one.
+    """
+
+    @wraps(plot)
+    def fitted(self: Any, *given: Any, **params: Any) -> Any:
+        is_own = all(one is None for one in (*given[:1], params.get("ax"), params.get("axes")))
+        plot(self, *given, **params)
+        panels = [ax for name in ("axes_", "ax_", "ax_series_") for ax in np.ravel(getattr(self, name, None))]
+        panels = [ax for ax in panels if ax is not None]
+        for ax in panels:
+            short_dates(ax.xaxis)
+        letters = [legend_in_lines(ax) for ax in panels]
+        if is_own and max(letters) > NARROW_LEGEND:
+            width, height = self.figure_.get_size_inches()
+            self.figure_.set_size_inches(width + LETTER_INCHES * (max(letters) - NARROW_LEGEND), height)
+        self.figure_.draw_without_rendering()  # places and sizes of axes are known when they are laid out
+        for ax in panels:
+            box = ax.get_window_extent()
+            label_in_lines(ax.xaxis.label, box.width, "width")
+            label_in_lines(ax.yaxis.label, box.height, "height")
+        return self
+
+    return fitted
+
+
+def short_dates(axis: Any) -> None:
+    """Dates of an axis without what they have in common, which stands at its end."""
+    from matplotlib.dates import AutoDateFormatter, ConciseDateFormatter
+
+    if isinstance(axis.get_major_formatter(), AutoDateFormatter):
+        axis.set_major_formatter(ConciseDateFormatter(axis.get_major_locator()))
+
+
+def legend_in_lines(ax: Any) -> int:
+    """Break names of a legend beside the axes into lines; the letters of the longest line, 0 without one."""
+    found = ax.get_legend()
+    if found is None or found.get_bbox_to_anchor().x0 < ax.bbox.x1:  # none, or within the axes
+        return 0
+    for text in found.get_texts():
+        text.set_text("\n".join(in_lines(text.get_text(), WIDE_LEGEND)))
+    words = [text.get_text() for text in (*found.get_texts(), found.get_title())]
+    return max(len(line) for text in words for line in text.split("\n"))
+
+
+def label_in_lines(label: Any, room: float, side: str) -> None:
+    """Break a label of an axis that is longer than its axis, both in pixels."""
+    longest = max(map(len, label.get_text().split("\n")))
+    if (size := getattr(label.get_window_extent(), side)) > room > 0:
+        most = max(int(longest * room / size), 12)  # fewest letters of a line that is read
+        label.set_text(
+            "\n".join(one for line in label.get_text().split("\n") for one in in_lines(line, most))
+        )
 
 
 def axes(display: Any, ax: Any, **figure_params: Any) -> Any:
@@ -142,11 +208,13 @@ def named_rows(
 
     A ``wide`` one has room for words on the right and for two lines of a label.
     """
-    letter, room = 0.075, 4.0  # inches: width of a letter of a name, and of what is drawn
-    names = [fill(name, 44, break_long_words=False, subsequent_indent="  ") for name in names]
-    longest = max((len(line) for name in names for line in name.splitlines()), default=0)
+    room = 4.0  # inches of what is drawn
+    lines = [in_lines(name, MAX_NAME_LETTERS) for name in names]
+    longest = max((len(line) for name in lines for line in name), default=0)
+    each = max(each, TEXT_LINE_INCHES * max(map(len, lines), default=1) + 0.1)
+    names = ["\n".join(name) for name in lines]
     width, around = (6.4, 1.2) if wide else (6.0, 1.0)
-    width = max(width, room + letter * longest + 1.2 * wide)
+    width = max(width, room + LETTER_INCHES * longest + 1.2 * wide)
     ax = axes(display, ax, figsize=(width, around + each * len(names)))
     if line is not None:
         ax.axvline(line, color=GREY, linewidth=0.8, linestyle=":")

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length
 
+from ..effects import response_of
 from ..estimators import has_times, response_in
 from ..model_selection import behind_transformers
 from ..rows import bounds_of, has_bounds, parted, with_known
@@ -154,7 +155,8 @@ class SurvivalDisplay(Picture):
         model = drawn(cls, estimator, "predict_survival")
         if not has_times(model):
             raise TypeError(f"{model!r} predicts no survival: its family is not one of times")
-        name = getattr(y, "name", None)
+        formula = getattr(model, "formula", None)
+        name = getattr(y, "name", None) or (formula and response_of(formula).name)
         event, groups = (X[one] if isinstance(one, str) else one for one in (event, groups))
         _, rows = behind_transformers(estimator, X)
         y, event = times_and_events(model, rows, y, event)

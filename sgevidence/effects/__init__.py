@@ -13,6 +13,7 @@ from ._formula import (
     hereditary,
     offset_of,
     resolved,
+    response_name,
     response_of,
     sub_formulas,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "offset_of",
     "relaid",
     "resolved",
+    "response_name",
     "response_of",
     "Surv",
     "surv_of",

@@ -3,7 +3,7 @@
 ``formulae`` parses them; of its tree the operators are taken, and functions of a closed list.  Nothing is
 evaluated by Python.
 
-    y ~ x + region        linear effect of numbers, Factor of text and categories
+    y ~ x + region        linear effect of numbers, Factor of text and categories;   ~ x + region: y is given
     x * region, x:region  Interaction, with and without its main effects
     log(y) ~ x            the model of log(y), the evidence of y;   offset(log(n)) a known addend
     I(x**2), poly(x, 2)   columns that are made of others (:mod:`.language`);   . all other columns
@@ -29,6 +29,7 @@ from ._factors import Factor, Group, Interaction, Monotone
 from ._terms import Call, constant, parts, term_of
 from ._text_columns import has_levels
 from .language import (
+    NO_RESPONSE,
     FormulaTree,
     MadeName,
     Response,
@@ -54,7 +55,7 @@ CURVES = Smooth | BSpline | Monotone
 class Formula(NamedTuple):
     """A formula, resolved for the columns of a frame."""
 
-    response: str
+    response: str | None  #: None: y is given beside the frame
     linear: tuple  #: columns of numbers
     terms: tuple
     intercept: bool
@@ -65,8 +66,15 @@ class Formula(NamedTuple):
 
 @lru_cache  # every call of a stream asks, and 400 columns take 60 ms to read
 def response_of(text: str) -> Response:
-    """The column on the left, and what the formula makes of it."""
+    """The column on the left, and what the formula makes of it; a name of None where nothing is there."""
     return response_in_tree(text, parsed(text))
+
+
+def response_name(text: str) -> str:
+    """The column on the left; ValueError where the formula names none, and nobody gives y."""
+    if (name := response_of(text).name) is None:
+        raise ValueError(NO_RESPONSE.format(text))
+    return name
 
 
 @lru_cache
@@ -87,6 +95,8 @@ def is_offset(term: Any) -> bool:
 
 
 def response_in_tree(text: str, tree: FormulaTree) -> Response:
+    if tree.response is None:
+        return Response(None)
     name = name_of(text, tree.response, "the response")
     return (
         Response.of(text, name, name.tree) if isinstance(name, MadeName) else Response(name, name_words(name))
@@ -350,7 +360,7 @@ def sub_formulas(formula: str) -> list[str]:
             continue
         right = [fixed[term] for term in terms] + [text for text in chosen if text]
         right = [intercept] * (intercept == "0" or not right) + right + always
-        found.append(f"{response} ~ {' + '.join(right)}")
+        found.append(f"{response} ~ {' + '.join(right)}".lstrip())
     return found
 
 

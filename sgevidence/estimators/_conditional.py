@@ -13,6 +13,7 @@ from ._base import EvidenceEstimator
 from ._calls import learns_online
 from ._folding import by_parts
 from ._prior_conflict import prior_conflict
+from ._reporting import dimension_labels
 
 
 class LearningEstimator(EvidenceEstimator):
@@ -127,8 +128,9 @@ class ConditionalEstimator(LearningEstimator):
     _contrast_terms: Any = ()  #: term of each contrast of factors, products and B-splines
 
     def _prior_conflict(self, rows: Rows) -> str | None:
-        in_units = self._units is not None
-        return prior_conflict(self._model, *self._nodes, rows, in_units, None, self._contrast_terms)
+        n, in_units = getattr(self._model, "n_features", 0), self._units is not None
+        names = dimension_labels(self, "feature", n)
+        return prior_conflict(self._model, *self._nodes, rows, in_units, None, self._contrast_terms, names)
 
     @by_parts
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:

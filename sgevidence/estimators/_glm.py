@@ -68,8 +68,9 @@ class BayesianGLM(GLMPredictions):
         and may hold strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
-        Columns of strings are factors, and ``fit(frame)`` finds y.  Knots and polynomials are those of the
-        rows of the first call, also of a stream.  It needs the package formulae.
+        Columns of strings are factors, and ``fit(frame)`` finds y; ``"~ age"`` needs ``fit(frame, y)``.
+        Knots and polynomials are those of the rows of the first call, also of a stream.  It needs
+        the package formulae.
     noise : str or None, default=None
         Formula of log σ of ``"gaussian"`` and ``"student_t"``, such as ``noise="~ group"``, with one curve
         ``s(x, k=10)`` at most, in addition to a ``formula`` of the mean, as in

@@ -48,9 +48,9 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         and may hold strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
-        Columns of strings are factors, and ``fit(frame)`` finds y.  Knots and polynomials are those of the
-        rows of the first call, also of a stream.  It needs ``formulae``
-        (``pip install formulae``).
+        Columns of strings are factors, and ``fit(frame)`` finds y; ``"~ age"`` needs ``fit(frame, y)``.
+        Knots and polynomials are those of the rows of the first call, also of a stream.  It needs
+        the package formulae.
     noise : str or None, default=None
         Formula of log σ, such as ``noise="~ group"``, in addition to a ``formula`` of the mean: columns,
         factors, products and curves.  A change of a column by its standard deviation changes log σ by N(0,

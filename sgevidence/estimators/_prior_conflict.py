@@ -46,12 +46,13 @@ def prior_conflict(
     is_standardized: bool,
     y_size: float | None = None,
     term_names: Sequence[str] = (),
+    columns: Sequence[Any] = (),
 ) -> str | None:
     """A sentence on what contradicts the prior and how to mend it; None if nothing does.
 
     ``rows`` are those of the last call, in the units of the model; None where their spread is not to be
     checked, and then ``y_size`` may be the size of y in these units.  ``term_names`` has the term of each
-    contrast of factors, products and B-splines.
+    contrast of factors, products and B-splines, ``columns`` that of each coefficient.
     """
     plain = getattr(model, "plain", model)
     with np.errstate(all="ignore"):
@@ -59,11 +60,11 @@ def prior_conflict(
         if rows is not None and rows.y is not None and len(rows):
             y_size = float(np.max(np.abs(rows.y)))
         beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size, rows)
-        found = None if rows is None or beyond_units else _of_spread(plain, rows)
-        found = found or (None if beyond_units else _of_parameters(plain, named, W))
+        found = None if rows is None or beyond_units else _of_spread(plain, rows, columns)
+        found = found or (None if beyond_units else _of_parameters(plain, named, W, columns))
         found = found or (None if beyond_units else _of_contrasts(plain, named, W, term_names))
         if found is None and rows is not None and not beyond_units:
-            found = _of_offsets(plain, rows)
+            found = _of_offsets(plain, rows, columns)
     return conflict(found, beyond_units, is_standardized)
 
 
@@ -87,7 +88,12 @@ ON_A_PLANE = (
 )
 
 
-def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
+def _named(columns: Sequence[Any], j: int, n: int) -> str:
+    """A column of n, by its name where each has one."""
+    return repr(str(columns[j])) if len(columns) == n else f"coef_[{j}]"
+
+
+def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray, columns: Sequence[Any]) -> Found:
     """Coefficients, intercepts and σ."""
     level = FALSE_CONFLICTS / (2 * model.n_params)
     for name, scale in (("coef", model.coef_scale), ("intercept", model.intercept_scale)):
@@ -96,8 +102,10 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
         mean = np.tensordot(W, named[name], axes=1)
         z = np.abs(mean - _measured_from(model, name)) / scale
         if z.max() > -ndtri(level):
-            worst = float(np.ravel(mean)[np.argmax(z)])
-            which = "an entry of coef_" if name == "coef" else "the intercept"
+            which, worst = "the intercept", float(np.ravel(mean)[np.argmax(z)])
+            if name == "coef":
+                n = mean.shape[-1]
+                which = f"the coefficient of {_named(columns, int(np.argmax(z)) % n, n)}"
             return (
                 f"{which} is {worst:.3g}, {z.max():.0f} times {name}_scale = {scale:.3g}",
                 f"raise {name}_scale",
@@ -128,7 +136,7 @@ def _measured_from(model: Any, name: str) -> Any:
     return np.array(getattr(model, "intercept_centers", ()) or getattr(model, "intercept_center", 0.0))
 
 
-def _of_offsets(model: Any, rows: Rows) -> Found:
+def _of_offsets(model: Any, rows: Rows, columns: Sequence[Any]) -> Found:
     """Columns so far from zero that the line of least squares needs an intercept which the prior has not.
 
     Under the prior the intercept of least squares is N(0, intercept_scale² + its variance).
@@ -151,7 +159,7 @@ def _of_offsets(model: Any, rows: Rows) -> Found:
     j = int(np.flatnonzero(varies)[np.argmax(np.abs(ratio))]) if varies.any() else 0
     return (
         f"the line through the rows meets zero at {intercept:.3g}, {z:.0f} times what intercept_scale = "
-        f"{model.intercept_scale:.3g} and the rows allow, since the column of coef_[{j}] has its mean "
+        f"{model.intercept_scale:.3g} and the rows allow, since column {_named(columns, j, p)} has its mean "
         f"{abs(center[j]) / max(scale[j], np.finfo(float).tiny):.0f} standard deviations from zero",
         "centre the columns",
     )
@@ -187,7 +195,7 @@ def _of_noise(model: Any, std: float, level: float) -> Found:
     return f"the noise variance is {std**2:.3g}, beyond InvGamma({a:g}, {b:g})", "change noise_prior"
 
 
-def _of_spread(model: Any, rows: Rows) -> Found:
+def _of_spread(model: Any, rows: Rows, columns: Sequence[Any]) -> Found:
     """Columns in units that make the linear predictor far too small or far too large."""
     X = rows.X[:, : model.n_features]
     if len(X) < LEAST_ROWS or not X.shape[1]:
@@ -202,12 +210,13 @@ def _of_spread(model: Any, rows: Rows) -> Found:
             f"{reach:.1g} of what y asks for",
             "raise coef_scale",
         )
-    width = model.coef_scale * max(float(np.std(x)) for x in X.T) / spread  # a copy of one column at a time
+    widths = [model.coef_scale * float(np.std(x)) / spread for x in X.T]  # a copy of one column at a time
+    j, width = int(np.argmax(widths)), max(widths)
     # ratios of the prior's spread of the linear predictor to that of y outside of which units must differ
     if width <= 20.0:
         return None
     return (
-        f"with coef_scale = {model.coef_scale:.3g} one column moves the linear predictor by "
-        f"{width:.1g} times what y asks for",
+        f"with coef_scale = {model.coef_scale:.3g} column {_named(columns, j, X.shape[1])} moves the linear "
+        f"predictor by {width:.1g} times what y asks for",
         "lower coef_scale",
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..effects import Surv, column_names, response_of, surv_of
+from ..effects import Surv, column_names, response_name, response_of, surv_of
 from ..history import Rows
 from ..models import Family, PiecewiseExponential
 from ..rows import (
@@ -172,7 +172,7 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
                 "counts, whose fit takes event= as well"
             )
         return y_of(surv, frame)
-    name = response_of(model.formula).name
+    name = response_name(model.formula)
     if name not in column_names(frame):
         raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
     found = frame[name]

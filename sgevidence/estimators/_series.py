@@ -96,7 +96,9 @@ class SeriesEstimator(KnownOrUnknownNoise, LinearCoefficients, EvidenceEstimator
 
     def _prior_conflict(self, rows: Rows) -> str | None:
         rows = rows.take(np.flatnonzero(is_complete(rows))) if self._has_gaps else rows
-        return prior_conflict(self._model, *self._nodes, rows, self._units is not None)
+        return prior_conflict(
+            self._model, *self._nodes, rows, self._units is not None, columns=self._lag_names
+        )
 
     @property
     def fit_intercept(self) -> bool:
@@ -106,6 +108,10 @@ class SeriesEstimator(KnownOrUnknownNoise, LinearCoefficients, EvidenceEstimator
     @learnt
     def coef_names_(self) -> list[str]:
         """Names of the entries of ``coef_``."""
+        return self._lag_names
+
+    @property
+    def _lag_names(self) -> list[str]:
         columns = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         trend = ["trend"] if self.trend == "ct" else []
         return [*(f"lag {lag}" for lag in range(1, self.order + 1)), *trend, *map(str, columns)]

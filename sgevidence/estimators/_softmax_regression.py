@@ -37,8 +37,8 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
     formula : str or None, default=None
         Columns, factors, products, ``poly(x, 2)`` and ``bs(x, df=6)`` of a data frame, such as
-        ``"species ~ width * site"``.  Columns of strings are factors, and ``fit(frame)`` finds y.  Groups and
-        ``s(x)`` are refused.  It needs the package formulae.
+        ``"species ~ width * site"``.  Columns of strings are factors, and ``fit(frame)`` finds y;
+        ``"~ width"`` needs ``fit(frame, y)``.  Groups and ``s(x)`` are refused.  It needs formulae.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of each coefficient.

@@ -4,7 +4,6 @@ import copy
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import EvidenceWarning, warn_caller
 from ..history import Rows
 from ..rows import refuse_extreme
+from ..tables import LINE_WIDTH, in_lines
 from ..units import (
     LEFT_UNITS,
     MIN_ROWS,
@@ -123,7 +123,7 @@ class Standardising(BaseEstimator):
     def _said(self, priors: str) -> list[str]:
         """Priors in a line, with the units that they are stated in."""
         where = "units of the rows, units_" if self.standardize else "numbers as given"
-        return fill(f"priors ({where}): {priors}", 80, subsequent_indent="    ").splitlines()
+        return in_lines(f"priors ({where}): {priors}", LINE_WIDTH, "    ")
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Units of the first rows; False where these are held, because they are too few to have some.

@@ -174,7 +174,8 @@ def other_formula(model: Any, X: Any) -> Formula | None:
     label = next((label for label in PREDICTED if getattr(model, label, None) is not None), None)
     if label is None or not hasattr(X, "columns"):
         return None
-    text = f"`{response_of(model.formula).name}` {getattr(model, label).strip()}"
+    name, text = response_of(model.formula).name, getattr(model, label).strip()
+    text = text if name is None else f"`{name}` {text}"
     found = resolved(text, X)
     said = f"{label}={getattr(model, label)!r}"
     curves = [term for term in found.terms if isinstance(term, Smooth)]

@@ -187,7 +187,8 @@ class SubsetAnswers(Standardising):
         except DivergenceError:  # all columns together are beyond double precision
             return None
         W = np.full(n_mean_draws, 1 / n_mean_draws)
-        return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
+        names = dimension_labels(self, "feature", self.n_features_in_)
+        return prior_conflict(self._model, theta, W, None, self._units is not None, y_size, columns=names)
 
     def _average(self, name: str) -> Any:
         """The mean over subsets, computed when it is first asked for; with an estimator one that predicts."""

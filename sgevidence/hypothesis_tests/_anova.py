@@ -26,9 +26,8 @@ from ..effects import (
 )
 from ..history import Rows
 from ..models import rscale_of
-from ..rows import missing_in
 from ..tables import Table, with_errors
-from ._result import EQUAL_WITHIN, array_of, ratio
+from ._result import EQUAL_WITHIN, array_of, levels_in, ratio
 
 
 class AnovaTable(Table):
@@ -127,7 +126,7 @@ def anova(
     y = array_of("y", y, 1)
     terms = _contrasts(factors, len(y))
     r = rscale_of("anova", rscale)
-    who = None if subjects is None else _levels("subjects", subjects, len(y))
+    who = None if subjects is None else levels_in("subjects", subjects, len(y))[0]
     z = y - y.mean() if len(y) else y
     if z @ z <= len(y) * (EQUAL_WITHIN * np.abs(y).max(initial=0.0)) ** 2:
         raise ValueError("y is constant: there is nothing to explain")
@@ -176,30 +175,9 @@ def _contrasts(factors: Any, n: int) -> dict[str, np.ndarray]:
         raise ValueError(f"two factors are named {str(names[0])!r}: give each a name of its own")
     terms = {}
     for name in names:
-        codes = _levels(f"the factor {name!r}", factors[name], n)
+        codes, _ = levels_in(f"the factor {name!r}", factors[name], n)
         terms[str(name)] = contrasts(codes.max() + 1)[codes]
     return terms
-
-
-def _levels(name: str, values: Any, n: int) -> np.ndarray:
-    """Numbers of the levels of each row, (n,): levels are what Python calls equal, and 1 is not "1"."""
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name} is a masked array with masked entries: drop those rows")
-    levels = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
-    if levels.shape != (n,):
-        raise ValueError(f"{name} must have the shape of y, ({n},), got {levels.shape}")
-    if missing_in(levels).any():
-        raise ValueError(f"{name} has missing values")
-    cells = levels.tolist()
-    try:
-        number = {level: k for k, level in enumerate(dict.fromkeys(cells))}
-    except TypeError as error:
-        raise TypeError(f"{name} has entries that are no levels: {error}") from None
-    if len(number) < 2:
-        raise ValueError(f"{name} must have two levels or more")
-    if len(number) >= n:
-        raise ValueError(f"{name} has a level of its own in each row")
-    return np.array([number[level] for level in cells])
 
 
 def _log_bayes_factor(

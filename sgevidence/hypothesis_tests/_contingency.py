@@ -43,6 +43,7 @@ from ._result import (
     Nulls,
     array_of,
     counts_of,
+    levels_in,
     log_integrals,
 )
 
@@ -132,6 +133,8 @@ def _end(log_term: Callable[[np.ndarray], np.ndarray], top: int, limit: int, lea
     return inside
 
 
+#: Labels of the rows and of the columns of a table.
+Levels = tuple[list[Any], list[Any]]
 #: Words of ``fixed``.
 PLANS = ("none", "total", "rows", "columns", "margins")
 
@@ -142,13 +145,29 @@ class Contingency:
     fixed: str
     concentration: float
     nulls: Nulls = PLAIN_NULLS
+    levels: Levels | None = None  #: of rows and columns, where cases have been counted
     name: str = "Contingency table"
 
-    def with_rows(self, table: Any) -> "Contingency":
-        more = _table(table)
+    def with_rows(self, table: Any, columns: Any = None) -> "Contingency":
+        more = _table(table) if columns is None else self._counted(table, columns)
         if more.shape != self.table.shape:
             raise ValueError(f"table must have the shape {self.table.shape}, got {more.shape}")
         return replace(self, table=self.table + more)
+
+    def _counted(self, rows: Any, columns: Any) -> np.ndarray:
+        """Counts of more cases, in the places of their levels."""
+        if self.levels is None:
+            raise ValueError("columns are labels, and the table so far has none: give a table of counts")
+        cases = [np.asarray(labels, dtype=object).ravel().tolist() for labels in (rows, columns)]
+        if len(cases[0]) != len(cases[1]):
+            raise ValueError(f"labels come in pairs, got {len(cases[0])} and {len(cases[1])}")
+        found = np.zeros(self.table.shape)
+        for case in zip(*cases):
+            for level, known in zip(case, self.levels):
+                if level not in known:
+                    raise ValueError(f"{level!r} is none of the levels {known} of the table so far")
+            found[tuple(known.index(level) for level, known in zip(case, self.levels))] += 1
+        return found
 
     @property
     def n_samples(self) -> int:
@@ -248,17 +267,22 @@ def _margins(y: np.ndarray, a: float) -> float:
 
 def contingency(
     table: Any,
+    columns: Any = None,
     *,
     fixed: str = "total",
     null: tuple[float, float] | None = None,
     alternative: str = "two-sided",
     concentration: float = 1.0,
 ) -> BayesFactorResult:
-    """Do the rows and columns of a table of counts depend on each other?
+    """Do the rows and columns of a table of counts, or two columns of labels, depend on each other?
 
     Parameters
     ----------
-    table : array-like of int of shape (n_rows, n_columns)
+    table : array-like of int of shape (n_rows, n_columns), or labels of shape (n_samples,)
+        Counts; or with ``columns`` the label that each case has for the rows of the table.
+    columns : array-like of shape (n_samples,), optional
+        The label that each case has for the columns: ``contingency(sex, smoker)`` counts the cases as R's
+        ``table`` and ``pandas.crosstab`` do, labels sorted or in the order that a categorical declares.
     fixed : {"none", "total", "rows", "columns", "margins"}, default="total"
         Sums that the design has fixed: "none": each cell is a Poisson count; "total": so many cases were
         collected; "rows" or "columns": so many in each group; "margins": both, of a 2 × 2 table alone.  They
@@ -279,7 +303,8 @@ def contingency(
     Raises
     ------
     ValueError
-        Naming the argument: negative counts, fewer than two rows or columns, no counts.
+        Naming the argument: negative counts, fewer than two rows or columns, no counts; labels that are
+        missing, or of which each case has its own.
 
     References
     ----------
@@ -295,8 +320,15 @@ def contingency(
     Bayes factor 1.81 (log: 0.60 ± 0); cells ~ Dirichlet(1), columns fixed
     The data are 1.81 times as probable if rows and columns depend on each other as
     if rows and columns are independent: not worth more than a bare mention.
+
+    Each of these children with its label:
+
+    >>> children = ["black"] * 71 + ["white"] * 89
+    >>> dolls = ["same"] * 50 + ["other"] * 21 + ["same"] * 48 + ["other"] * 41
+    >>> round(contingency(dolls, children, fixed="columns").log_bayes_factor, 2)
+    0.6
     """
-    counts = _table(table)
+    counts, levels = (_table(table), None) if columns is None else _cases(table, columns)
     if not (isinstance(fixed, str) and fixed in PLANS):
         raise ValueError(f"fixed must be one of {list(PLANS)}, got {fixed!r}")
     if fixed == "margins" and counts.shape != (2, 2):
@@ -311,11 +343,32 @@ def contingency(
         raise ValueError(f"null must be a pair (low, high) of log odds ratios, got {null!r}")
     if nulls != PLAIN_NULLS and (counts.shape != (2, 2) or fixed == "margins"):
         raise ValueError('alternative= and null= need a table of shape (2, 2), and not fixed="margins"')
-    return BayesFactorResult(Contingency(counts, fixed, a, nulls))
+    return BayesFactorResult(Contingency(counts, fixed, a, nulls, levels))
 
 
 def _table(table: Any) -> np.ndarray:
+    if np.ndim(table) == 1 or any(
+        isinstance(cell, str) for cell in np.ravel(np.asarray(table, dtype=object))
+    ):
+        raise ValueError(
+            "table must be two-dimensional counts; contingency(a, b) counts cases whose labels are a and b"
+        )
     counts = counts_of("table", array_of("table", table, 2))
     if min(counts.shape) < 2:
         raise ValueError(f"table must have two rows and columns or more, got the shape {counts.shape}")
     return counts
+
+
+def _cases(rows: Any, columns: Any) -> tuple[np.ndarray, Levels]:
+    """Counts of cases, and the labels of rows and columns."""
+    try:
+        n = np.size(columns)
+        of_rows, row_levels = levels_in("table", rows, n, "columns")
+        of_columns, column_levels = levels_in("columns", columns, n)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}: give one label per case, or one table of counts, [[3, 4], [5, 6]]"
+        ) from None
+    counts = np.zeros((len(row_levels), len(column_levels)))
+    np.add.at(counts, (of_rows, of_columns), 1.0)
+    return counts, (row_levels, column_levels)

@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
-from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +25,8 @@ from sklearn.utils import check_array
 
 from ..model_selection import in_words
 from ..models import closed_in, rscale_of
-from ..rows import cells_named, refuse_extreme, refuse_unreadable
-from ..tables import LINE_WIDTH, with_errors
+from ..rows import cells_named, missing_in, refuse_extreme, refuse_unreadable
+from ..tables import LINE_WIDTH, in_lines, with_errors
 
 #: Nats below the maximum at which an integrand is nothing.
 NULLS_TAIL_NATS = 45.0
@@ -273,7 +272,7 @@ class BayesFactorResult:
             [
                 f"{self._test.name}: {shown}",
                 f"Bayes factor {ratio(value)} (log: {error}); {self._test.prior}",
-                fill(
+                *in_lines(
                     f"The data are {ratio(abs(value))} times as probable if {first} as if {second}: "
                     f"{_strength(value)}.",
                     LINE_WIDTH,
@@ -319,6 +318,34 @@ def array_of(name: str, values: Any, ndim: int) -> np.ndarray:
         raise ValueError(f"{name} must be {SHAPES[ndim]}, got the shape {found.shape}")
     refuse_extreme(**{name: found})
     return found
+
+
+def levels_in(name: str, values: Any, n: int, other: str = "y") -> tuple[np.ndarray, list[Any]]:
+    """Numbers of the levels of each row, (n,), and the levels, in their order or that which they declare.
+
+    Levels are what Python calls equal, and 1 is not "1".
+    """
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} is a masked array with masked entries: drop those rows")
+    found = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    if found.shape != (n,):
+        raise ValueError(f"{name} must have the shape of {other}, ({n},), got {found.shape}")
+    if missing_in(found).any():
+        raise ValueError(f"{name} has missing values")
+    cells = found.tolist()
+    try:
+        distinct = set(cells)
+        order = sorted(distinct, key=lambda level: (type(level).__name__, level))
+    except TypeError as error:
+        raise TypeError(f"{name} has entries that are no levels: {error}") from None
+    if len(distinct) < 2:
+        raise ValueError(f"{name} must have two levels or more")
+    if len(distinct) >= n:
+        raise ValueError(f"{name} has a level of its own in each row")
+    declared = getattr(getattr(values, "dtype", None), "categories", None)
+    levels = order if declared is None else [level for level in list(declared) if level in distinct]
+    number = {level: k for k, level in enumerate(levels)}
+    return np.array([number[level] for level in cells]), levels
 
 
 def counts_of(name: str, values: np.ndarray) -> np.ndarray:

@@ -17,14 +17,13 @@ import math
 import platform
 import sys
 from collections.abc import Callable
-from textwrap import fill
 from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
 
-from ..tables import LINE_WIDTH, Table, in_html, in_latex, in_markdown, with_errors
+from ..tables import LINE_WIDTH, Table, in_html, in_latex, in_lines, in_markdown, with_errors
 from ._facts import Facts
 from ._probabilities import as_printed, in_words
 
@@ -226,7 +225,7 @@ def _by_evidence(table: Any) -> ComparisonTable:
 
 
 def _as_text(found: Table, sentences: list[str]) -> str:
-    paragraphs = (fill(one, LINE_WIDTH, break_on_hyphens=False) for one in sentences)
+    paragraphs = ("\n".join(in_lines(one, LINE_WIDTH)) for one in sentences)
     return "\n\n".join([found.to_string(), *paragraphs])
 
 

@@ -97,11 +97,17 @@ def index_of(X: Any) -> Any:
     return None if is_count else index
 
 
+def entry(time: Any) -> Any:
+    """An entry of an index in Python's own type; a year that a column of floats holds is whole."""
+    time = time.item() if isinstance(time, np.number) else time
+    return int(time) if isinstance(time, float) and time.is_integer() else time
+
+
 def with_times(
     detections: list[Detection], times: dict[int, Any], index: Any, first: int
 ) -> tuple[dict[int, Any], list[Detection]]:
     """Index entries by row, with those of the rows from ``first`` on, and detections with theirs."""
-    times = times | ({} if index is None else dict(enumerate(index, start=first)))
+    times = times | ({} if index is None else dict(enumerate(map(entry, index), start=first)))
     return times, [found._replace(time=times.get(found.change_row)) for found in detections]
 
 

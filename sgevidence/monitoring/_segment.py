@@ -24,7 +24,7 @@ from ..rows import cells_named, last_time, refuse_unreadable
 from ._discrete import DISPERSED_SIZES, CategorySegment, CountSegment
 from ._estimators import watches_by_estimator
 from ._filter import RunFilter, SegmentModel
-from ._input import as_table, index_of, refuse_counters, refuse_model
+from ._input import as_table, entry, index_of, refuse_counters, refuse_model
 from ._series import SeriesSegment
 from ._watch import FewValues, complaint
 
@@ -68,7 +68,7 @@ class Segmentation(NamedTuple):
     def change_times(self) -> list:
         """Index entries of the change points, such as dates; their row numbers if X has no index."""
         index = getattr(self.probability, "index", None)
-        return [row if index is None else index[row] for row in self.change_points.tolist()]
+        return [row if index is None else entry(index[row]) for row in self.change_points.tolist()]
 
     def __repr__(self) -> str:
         max_listed = 8  # changes that the printed form lists, from the first

@@ -18,8 +18,8 @@ from ._text_files import (
     one_at_a_time,
     pyarrow,
     read_numbers,
+    refuse_lost,
     row_names,
-    sep_words,
 )
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
@@ -255,21 +255,21 @@ class RowSource:
     def _tables(self, only_X: bool, keep_missing: bool) -> Iterator[Any]:
         """Whole rows of the columns that are needed, file by file."""
         pa, self.n_dropped, n_files = pyarrow(), 0, 0
-        dataset, unread = self._dataset()
+        roles = self._roles(only_X)
+        named = [*(self.columns or ()), *self.factors, *roles]
+        dataset, unread = self._dataset(named)
         names = dataset.schema.names
         if self.columns is None and not self.left_out and (found := row_names(dataset)):
             self.left_out = found
             words = f"column {found[0]!r} numbers or names the rows and is left out"
             warn_caller(f"{words}: name it in columns= to use it")
-        roles, features = self._roles(only_X), self._features(names)
-        wanted = [*features, *roles]
+        wanted = [*self._features(names), *roles]
         for fragment in dataset.get_fragments():
             path, n_rows = getattr(fragment, "path", f"part {n_files} of {type(dataset).__name__}"), 0
             n_files += 1
             try:
                 present = fragment.physical_schema.names
-                if lost := [name for name in wanted if name not in present]:
-                    raise ValueError(f"no column {lost[0]!r}: its columns are {present}{sep_words(present)}")
+                refuse_lost([*wanted, *named], present)
                 options = one_at_a_time(fragment)
                 for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, **options):
                     table = pa.Table.from_batches([batch])
@@ -289,8 +289,11 @@ class RowSource:
     def _text(self) -> TextFormat:
         return TextFormat(self.sep, self.decimal, self.thousands, self.encoding)
 
-    def _dataset(self) -> tuple[Any, set[str] | None]:
-        """The data set of a path; of text the columns that have numbers as they are written, else None."""
+    def _dataset(self, named: Sequence[str]) -> tuple[Any, set[str] | None]:
+        """The data set of a path; of text the columns that have numbers as they are written, else None.
+
+        ``named`` are columns that the source names, and that files of text must have.
+        """
         import pyarrow.dataset as ds
 
         if isinstance(self.source, ds.Dataset):
@@ -306,7 +309,7 @@ class RowSource:
         try:
             if formats <= {"csv", "txt"}:
                 used = None if self.columns is None else {*self.columns, *self._roles(False)}
-                return self._text.dataset(paths, used, self.target, self.factors)
+                return self._text.dataset(paths, used, named, self.target, self.factors)
             return ds.dataset(paths, format=formats.pop()), None
         except (pyarrow().ArrowException, OSError, ValueError) as error:
             raise ValueError(f"{self.source}: {error}") from error

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,6 +171,7 @@ class TextFormat(NamedTuple):
         self,
         paths: Sequence[str],
         columns: Collection[str] | None,
+        named: Sequence[str],
         target: str | None,
         factors: Sequence[str],
     ) -> tuple[Any, set[str]]:
@@ -182,6 +184,7 @@ class TextFormat(NamedTuple):
         pa = pyarrow()
         found = self._read_schema(paths)
         names = found.schema.names
+        refuse_lost(named, names)  # before text of another column is refused as no number
         skipped = {target, *factors, *row_names(found)} if columns is None else {target, *factors}
         numbers = [name for name in names if name not in skipped and (columns is None or name in columns)]
         truths = {name for name in numbers if found.schema.field(name).type == pa.bool_()}
@@ -330,6 +333,14 @@ def sep_words(names: Sequence[str], sep: str | None = None) -> str:
     """A hint where the first line has become one name."""
     found = [one for one in (";", "\t", "|") if len(names) == 1 and one in names[0] and one != sep]
     return f"; give sep={found[0]!r}" if found else ""
+
+
+def refuse_lost(named: Sequence[str], names: Sequence[str]) -> None:
+    """ValueError for a column that a file does not have."""
+    if lost := [name for name in named if name not in names]:
+        close = get_close_matches(lost[0], names, n=1)
+        near = f", {close[0]!r} is near" if close else ""
+        raise ValueError(f"no column {lost[0]!r}{near}: its columns are {[*names]}{sep_words(names)}")
 
 
 def is_date(text: str) -> bool:

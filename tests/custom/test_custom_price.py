@@ -49,6 +49,17 @@ def test_a_limit_far_below_the_estimate_is_refused_after_a_hundred_calls():
     assert function.n < 200 and not hasattr(refused, "log_evidence_")
 
 
+def test_a_limit_below_the_estimate_is_said_before_the_fit_begins():
+    function = Counted()
+    limited = model(function, d=2, max_calls=4000)
+    with pytest.warns(
+        EvidenceWarning, match=r"max_calls=4000 may not do, .*: about 8e\+03 evaluations"
+    ) as found:
+        with pytest.raises(CallLimitError, match="nothing has changed"):
+            limited.fit()
+    assert len(found) == 1 and found[0].filename == __file__
+
+
 def test_a_limit_that_is_reached_leaves_all_as_it_was():
     function = Counted()
     X = np.zeros((40, 1))

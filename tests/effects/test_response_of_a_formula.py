@@ -7,11 +7,13 @@ import pytest
 from sgevidence import (
     BayesianGLM,
     BayesianLinearRegression,
+    BayesianSoftmaxRegression,
     EvidenceModelAverager,
     EvidenceSearch,
     RowSource,
     predictive_check,
     prior_sensitivity,
+    sub_formulas,
 )
 
 N = 60
@@ -142,3 +144,42 @@ def test_formulas_of_several_responses_are_not_compared(frame):
     model = BayesianLinearRegression()
     with pytest.raises(ValueError, match="cannot be compared"):
         EvidenceSearch(model, {"formula": ["`a y` ~ x", "k ~ x"]}).fit(frame)
+
+
+@pytest.mark.parametrize(
+    "kind, right",
+    [
+        ("numbers", "a * town"),
+        ("numbers", "a + (1 | town)"),
+        ("labels", "a + b"),
+        ("labels", "bs(a, df=5) + town"),
+        ("counts", "a + offset(b)"),
+        ("counts", "a"),
+    ],
+)
+def test_a_formula_without_a_left_side_is_of_the_y_that_is_given(right, kind, rng):
+    """Evidence, predictions and streams are those of the formula with y in the frame."""
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=40), "b": rng.normal(size=40), "town": rng.choice([*"xyz"], 40)}
+    )
+    y = {"numbers": rng.normal(size=40), "labels": rng.choice([*"rst"], 40), "counts": rng.poisson(3.0, 40)}[
+        kind
+    ]
+    makers = {"numbers": BayesianLinearRegression, "labels": BayesianSoftmaxRegression, "counts": BayesianGLM}
+    family = {"family": "poisson"} if kind == "counts" else {}
+    given = makers[kind](formula=f"~ {right}", random_state=0, **family).fit(frame, y)
+    named = makers[kind](formula=f"y ~ {right}", random_state=0, **family).fit(frame.assign(y=y))
+    assert given.log_evidence_ == named.log_evidence_
+    assert given.predict(frame).tolist() == named.predict(frame).tolist()
+    assert given.score(frame, y) == named.score(frame, y)
+    assert sub_formulas(f"~ {right}") == [one.removeprefix("y ") for one in sub_formulas(f"y ~ {right}")]
+    with pytest.raises(ValueError, match="has no response: write y ~ …, or ~ … and give y"):
+        given.fit(frame.assign(y=y))
+
+
+def test_the_noise_of_a_formula_without_a_left_side_has_a_formula_too(rng):
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "y"])
+    X, y = frame[["a", "b"]], frame["y"]
+    given = BayesianLinearRegression(formula="~ .", noise="~ b", random_state=0).fit(X, y)
+    named = BayesianLinearRegression(formula="y ~ .", noise="~ b", random_state=0).fit(frame)
+    assert given.log_evidence_ == named.log_evidence_

@@ -89,6 +89,13 @@ def test_a_formula_without_its_left_side_lacks_a_response(rng):
         BayesianLinearRegression(formula="~ a").fit(frame)
 
 
+@pytest.mark.parametrize("formula", ["a", "", "a + b"])
+def test_a_formula_without_a_tilde_lacks_a_response(formula):
+    frame = pd.DataFrame({"y": [1.0, 2.0, 4.0], "a": [0.0, 1.0, 3.0], "b": [1.0, 1.5, 1.0]})
+    with pytest.raises(ValueError, match="has no response: write y ~ …, or ~ … and give y"):
+        BayesianLinearRegression(formula=formula).fit(frame, frame["y"])
+
+
 def test_a_sign_of_equality_in_the_place_of_the_tilde_is_named():
     frame = pd.DataFrame({"y": [1.0, 2.0, 4.0], "a": [0.0, 1.0, 3.0]})
     with pytest.raises(ValueError, match="write ~ between y and the columns"):

@@ -3,12 +3,14 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_cases import slope_model
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.preprocessing import scale
 
 from sgevidence import (
+    BayesianAutoregression,
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
@@ -207,3 +209,23 @@ def test_rows_that_repeat_exactly_and_a_y_of_zero():
     assert "linear function" in said[0]
     assert "linear function" in conflicts(fitted(linear(), rows()[0], np.zeros(200)))[0]
     assert not conflicts(fitted(linear(noise_std=0.1), *plane(40, 3, 0)))
+
+
+@pytest.mark.parametrize("kind", ["regression", "classes", "formula", "columns", "lags", "subsets"])
+def test_warnings_name_the_column(kind, rng):
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["age", "wage", "rent"])
+    y = 12 * frame["wage"] + rng.normal(size=80)
+    words, est = {
+        "regression": ("the coefficient of 'wage' is", linear()),
+        "classes": ("column 'wage' moves", softmax()),
+        "formula": ("the coefficient of 'wage' is", linear(formula="~ age + wage + rent")),
+        "columns": ("the coefficient of 'wage' is", linear(columns=["rent", "wage"])),
+        "lags": ("column 'wage' moves", BayesianAutoregression(1, standardize=False)),
+        "subsets": ("the coefficient of 'wage' is", EvidenceFeatureSelector(standardize=False)),
+    }[kind]
+    if "moves" in words:
+        frame["wage"], y = 1000 * frame["wage"], pd.Series(rng.normal(size=80))
+    y = np.where(y > 0, "b", "a") if kind == "classes" else y
+    with pytest.warns(EvidenceWarning, match=words):
+        est.fit(frame, y)
+        getattr(est, "inclusion_probabilities_", None)

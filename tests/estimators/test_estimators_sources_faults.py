@@ -100,3 +100,23 @@ def test_a_fault_at_any_read_leaves_the_model_as_it_was(rng, tmp_path, monkeypat
         assert all(vars(model)[name] is value for name, value in before.items())
     fails_at[0] = np.inf
     assert model.fit(source).log_evidence_ == before["log_evidence_"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "roles, lost",
+    [
+        ({"target": "price"}, "'price'"),
+        ({"target": "y", "sample_weight": "w"}, "'w'"),
+        ({"target": "y", "columns": ["size_", "y2"]}, "'size_', 'size' is near"),
+        ({"target": "y", "factors": ["town "]}, "'town ', 'town' is near"),
+    ],
+)
+def test_a_column_that_a_file_lacks_is_named_before_text_beside_it(tmp_path, ending, roles, lost):
+    table = pd.DataFrame({"size": [1.0, 2.0, 4.0], "town": ["a", "b", "a"], "y": [1.0, 3.0, 2.0]})
+    path = tmp_path / f"rows.{ending}"
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    with pytest.raises(
+        ValueError, match=rf"rows.{ending}: no column {lost}: its columns are \['size', 'town', 'y'\]"
+    ):
+        BayesianLinearRegression().fit(RowSource(path, **roles))

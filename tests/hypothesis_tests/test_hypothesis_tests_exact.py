@@ -131,6 +131,27 @@ def test_columns_are_rows_of_the_other_table():
     )
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["text", "numbers", "categorical", "bool"])
+def test_labels_of_cases_are_counted_as_pandas_counts_them(seed, kind):
+    pandas = pytest.importorskip("pandas")
+    rng = generator(12, seed)
+    levels = {"text": ["no", "maybe", "yes"], "numbers": [10, 9, -1], "bool": [False, True]}
+    chosen = levels.get(kind, ["low", "mid", "high"])
+    a, b = pandas.Series(rng.choice(chosen, 40)), pandas.Series(rng.choice(["f", "m"], 40))
+    a = a.astype(pandas.CategoricalDtype(chosen, ordered=True)) if kind == "categorical" else a
+    table = pandas.crosstab(a, b)
+    for fixed in ("total", "rows", "columns"):
+        found = contingency(a, b, fixed=fixed)
+        assert found.log_bayes_factor == contingency(table, fixed=fixed).log_bayes_factor
+    in_two = contingency(a[:25], b[:25], fixed="rows").update(a[25:], b[25:])
+    whole = contingency(table, fixed="rows").log_bayes_factor
+    assert in_two.log_bayes_factor == pytest.approx(whole, abs=1e-12)
+    if kind == "bool":  # the sign of the odds ratio is that of the table in its order
+        one = contingency(a, b, alternative="greater").log_bayes_factor
+        assert one == contingency(table, alternative="greater").log_bayes_factor
+
+
 # -- correlations -------------------------------------------------------------------------------------
 
 

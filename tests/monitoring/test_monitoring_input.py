@@ -87,6 +87,18 @@ def test_a_range_that_does_not_count_rows_is_an_index(series, start, step):
     assert monitor.change_times_ == [start + step * int(row) for row in monitor.change_points_]
 
 
+@pytest.mark.parametrize("kind", ["int16", "int64", "float64"])
+def test_years_are_whole_numbers_in_whatever_type_they_come(series, kind):
+    years = series.set_axis(pd.Index(np.arange(1800, 2040).astype(kind)))
+    found, monitor = segment(years, model=MODEL), EvidenceMonitor(MODEL).fit(years)
+    assert "row 80 (1880): probability" in repr(found)
+    assert repr(found.change_times) == "[1880, 1960]"
+    assert repr(monitor.change_times_) == str([1800 + int(row) for row in monitor.change_points_])
+    assert found.probability.index.dtype == kind
+    quarters = series.set_axis(np.arange(240) / 4)
+    assert segment(quarters, model=MODEL).change_times == [20, 40]
+
+
 @pytest.mark.parametrize("size", [1, 37, 240])
 def test_changes_have_dates(series, size):
     """Also those of rows in chunks long before the declaration, in bounded memory."""

@@ -4,11 +4,12 @@ No term and no model is known here.
 """
 
 from ._formula_tokens import MadeName, shown
-from ._formula_tree import FormulaTree, argument_words, component_words, effect_words, parsed
+from ._formula_tree import NO_RESPONSE, FormulaTree, argument_words, component_words, effect_words, parsed
 from ._made_columns import WithMade, evaluated, fitted, leaves, name_words, nearest
 from ._response import Response, Surv, surv_of
 
 __all__ = [
+    "NO_RESPONSE",
     "FormulaTree",
     "MadeName",
     "Response",

@@ -10,12 +10,15 @@ from functools import partial
 from math import comb
 from typing import Any, NamedTuple
 
-from ._formula_tokens import MadeName, Unreadable, shown, tokens_of, without_carets
+from ._formula_tokens import MadeName, Unreadable, new_token, shown, tokens_of, without_carets
 from ._made_columns import MADE, callee_of, name_words, nearest, tree_of, with_made_names, words_of
 from ._response import surv_of, without_surv
 
 #: Terms of a formula at most, before equal ones are taken together; and its highest power of a sum.
 MAX_EXPANDED_TERMS, MAX_POWER = 1000, 10
+#: Stands on the left of ~ x, and is the name of no column.
+UNNAMED = "\N{NULL}"
+NO_RESPONSE = "the formula {!r} has no response: write y ~ …, or ~ … and give y"
 #: Types of nodes that hold one other node.
 AROUND = {"Grouping": "expression", "Unary": "right", "Assign": "value"}
 
@@ -37,7 +40,7 @@ class Part(NamedTuple):
 class FormulaTree(NamedTuple):
     """A formula that could be read; components are variables and calls of formulae."""
 
-    response: Any
+    response: Any  #: None of ~ x, whose y is given
     terms: list[Any]
     parts: list[Part]
 
@@ -62,11 +65,15 @@ def parsed(text: str, names: Sequence[Any] | None = None) -> FormulaTree:
         from formulae.resolver import Resolver
     except ImportError as error:
         raise ImportError("formula= needs formulae: pip install formulae") from error
+    if not text.strip():
+        raise ValueError(NO_RESPONSE.format(text))
     if names is not None and (surv := surv_of(text)) is not None:  # whose columns a dot leaves out
         names = [name for name in names if name not in surv.columns]
     text = without_carets(without_surv(text))
     try:
-        parser = Parser(tokens_of(text, names))
+        tokens = tokens_of(text, names)
+        is_one_sided = tokens[0].kind == "TILDE"
+        parser = Parser([new_token("BQNAME", f"`{UNNAMED}`", 1)] * is_one_sided + tokens)
         node = tree_of_tokens(text, parser)
         refuse_left(text, node)
         refuse_nodes(text, node)
@@ -75,7 +82,7 @@ def parsed(text: str, names: Sequence[Any] | None = None) -> FormulaTree:
         node = with_made_names(text, node)
         found = Resolver(node).resolve()
         if type(found).__name__ != "Model" or found.response is None:
-            raise Unreadable(f"the formula {text!r} has no response: write y ~ …")
+            raise Unreadable(NO_RESPONSE.format(text))
         for bar in bars(node):
             refuse_constants(text, bar.left)
         parts = [Part(terms_in(Resolver(bar).resolve()), bar.operator.lexeme == "||") for bar in bars(node)]
@@ -89,7 +96,8 @@ def parsed(text: str, names: Sequence[Any] | None = None) -> FormulaTree:
         words = "write 1 or 0 first, as in (1 + x | g)" if "'Intercept'" in str(error) else error
         raise ValueError(f"the formula {text!r} cannot be read: {words}") from error
     refuse_parts(text, found.terms, [part.terms for part in parts])
-    return FormulaTree(found.response.term.components[0], found.terms, parts)
+    response = None if is_one_sided else found.response.term.components[0]
+    return FormulaTree(response, found.terms, parts)
 
 
 def tree_of_tokens(text: str, parser: Any) -> Any:
@@ -102,8 +110,6 @@ def tree_of_tokens(text: str, parser: Any) -> Any:
         at = parser.tokens[min(parser.current, len(parser.tokens) - 1)].place
         words = "the formula ends too early" if "parse ''" in str(error) else error
         words = "write ~ between y and the columns" if "assignment target" in str(error) else words
-        if "parse '~'" in str(error):
-            raise Unreadable(f"the formula {text!r} has no response: write y ~ …") from error
         raise Unreadable(f"the formula {shown(text, at)} cannot be read: {words}") from error
     if not parser.at_end():
         rest = parser.peek()

@@ -54,7 +54,7 @@ ARITHMETIC = ("+", "-", "*", "/")
 class Response(NamedTuple):
     """The column on the left of a formula, and the functions that it stands in."""
 
-    name: str
+    name: str | None  #: None where the formula has no left
     words: str = ""  #: as a formula writes it
     steps: tuple = ()  #: names of functions, and pairs (operator, number), (operator, number, "number first")
 
