@@ -7,8 +7,9 @@ from ._cubature import MAX_PARAMETERS
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
 from ._importance import MAX_PARETO_K, TDensity, importance_draws, log_t, pareto_k, t_draws
-from ._log_concave import Gaussian, log_concave_answer, log_joint_of_many, refined
+from ._log_concave import Gaussian, log_joint_of_many, refined
 from ._nested_laplace import NestedAnswer, nested_laplace_answer
+from ._one_mode import one_mode_answer
 from ._paired_draws import (
     MIN_PAIRS_PER_CONTROL,
     ROUNDS,
@@ -56,7 +57,7 @@ __all__ = [
     "MIN_PAIRS_PER_CONTROL",
     "ROUNDS",
     "TOLERANCE_NATS",
-    "log_concave_answer",
+    "one_mode_answer",
     "log_joint_of_many",
     "NestedAnswer",
     "nested_laplace_answer",

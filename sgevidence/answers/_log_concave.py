@@ -1,8 +1,7 @@
-r"""The evidence of a log-concave posterior: draws around its mode, and a bridge where they are not enough.
+r"""The evidence of a log-concave posterior by a bridge, where t densities at its mode do not suffice.
 
-Draws of t densities are weighed by ω = p(x | θ) p(θ) / q(θ) (``_paired_draws.py``).  Where they do not cover
-the posterior, draws of the Gaussian q at the mode, or of that nearest to the posterior, are resampled by
-weight and move along the posterior until they have forgotten where they started, and a bridge
+Draws of the Gaussian q at the mode, or of that nearest to the posterior, are resampled by their weights ω =
+p(x | θ) p(θ) / q(θ) and move along the posterior until they have forgotten where they started, and a bridge
 (``_ladder.py``) tells the evidence from both kinds of draws.  There is one mode, so nothing can be missed.
 
 Rows that are many are seen once more: their sums at the mode hold all of log L but the remainder of the third
@@ -13,7 +12,6 @@ Symbols: q ``gaussian`` = N(m, P⁻¹), at the mode of the posterior; φ ``phi``
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,12 +21,11 @@ from ..history import N_INFLUENCE_DRAWS, Anchor, Influence, Memory, Rows
 from ..kernels import Coordinates
 from ..models import Model
 from ..particles import Weights
-from ..targets import Likelihood, Target, concave_mode, estimate, gaussian
+from ..targets import Target, estimate
 from ._answer import Answer
 from ._bridge import importance
 from ._importance import MAX_PARETO_K, pareto_k
 from ._ladder import Rung, climb
-from ._paired_draws import TOLERANCE_NATS, adapted_draws
 
 #: Share of the draws of a Gaussian that are effective from which they need no bridge.
 UNBRIDGED_SHARE = 0.75
@@ -39,8 +36,6 @@ N_PROPOSED, N_BRIDGE_CHAINS, CHEAP_NUMBERS, MIN_TIMES, MAX_TIMES = 1000, 400, 50
 WHOLE_ROWS, MAX_SAMPLE_NOISE = 2500, 0.005
 #: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
 N_REFINEMENTS, REFINED_SHARE, N_PAIRS = 4, 0.5, 4
-#: Rows from which annealing by samples of them is cheaper than chains on all.
-MAX_BRIDGED_ROWS = 20_000
 #: Standard error in nats of an answer, for one parameter: annealing's is no more for d, by a factor √d.
 MAX_STD_NATS = 0.018
 
@@ -67,17 +62,6 @@ class Gaussian(NamedTuple):
         return -0.5 * np.sum(phi**2, axis=1) - 0.5 * d * np.log(2 * np.pi) - log_volume
 
 
-def log_concave_answer(
-    model: Model, rows: Rows, rng: np.random.Generator, size: int, tolerance: float = TOLERANCE_NATS
-) -> Answer | None:
-    """Evidence and posterior, ``size`` draws, of a model whose log posterior is concave.
-
-    Its Hessians are in closed form.  None where the Gaussian at the mode is too far from the posterior, or
-    its curvature too ill-conditioned for the arithmetic.
-    """
-    return in_suited_coordinates(partial(_answer, tolerance=tolerance), model, rows, rng, size)
-
-
 def in_suited_coordinates(
     answer: Callable[[Model, Rows, np.random.Generator, int], Any],
     model: Model,
@@ -98,33 +82,21 @@ def in_suited_coordinates(
     return found._replace(theta=suited.in_plain(found.theta)[1])
 
 
-def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int, tolerance: float) -> Answer | None:
-    """The answer in the coordinates of the model as it is."""
-    anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
-    if anchor is None:
-        return None
-    target, noise_var = Target(model, Likelihood(rows)), 0.0
+def bridge_from_mode(
+    target: Target, mode: tuple[np.ndarray, np.ndarray], size: int, rng: np.random.Generator
+) -> Answer | None:
+    """Evidence and posterior, ``size`` draws, from the Gaussian of (mode, precision) or the nearest one.
 
-    def log_joint(theta: np.ndarray) -> np.ndarray:
-        nonlocal noise_var
-        value, noise_var = log_joint_of_many(model, rows, anchor, theta, rng)
-        return value
-
-    try:
-        q = Gaussian.of_precision(*gaussian(model, anchor))
-        found = adapted_draws(log_joint, [(q.m, q.P)], np.ones(1), size, rng, tolerance)
-        if found is not None and found.suffices:
-            return found.answer(float(np.hypot(found.draws.std, noise_var**0.5)), len(rows), size, rng)
-        if len(rows) > MAX_BRIDGED_ROWS:
-            return None
-        nearest = refined(target, q, rng)
-    except np.linalg.LinAlgError:
-        return None
+    None where chains remember their start, or few draws carry a bridge.  LinAlgError where no Gaussian has
+    the moments of the posterior.
+    """
+    q = Gaussian.of_precision(*mode)
+    nearest, n_numbers = refined(target, q, rng), len(target.likelihood.rows) * len(q.m)
     draws, more = (Draws.of(target, one, rng.standard_normal((N_PROPOSED, len(q.m)))) for one in (q, nearest))
     # how many times as many draws must be effective for it: at the mode q has the better tails
     if more.weights.ess > 2.0 * draws.weights.ess:
         q, draws = nearest, more
-    times = float(np.clip(CHEAP_NUMBERS / max(len(rows) * model.n_params, 1), MIN_TIMES, MAX_TIMES))
+    times = float(np.clip(CHEAP_NUMBERS / max(n_numbers, 1), MIN_TIMES, MAX_TIMES))
     return bridged(target, q, draws, int(times * N_BRIDGE_CHAINS), size, rng)
 
 

@@ -280,6 +280,16 @@ class Gamma(Family):
         u = np.log(y) - eta
         return k * (u - anp.exp(u)) + k * anp.log(k) - gammaln(k) - np.log(y)
 
+    def summed(self, y, weight, *known):
+        log_y, n = np.log(y), weight.sum()
+        of_y = log_y @ weight
+
+        def total(eta, k):
+            u, k = log_y - eta, k[:, 0]
+            return k * ((u - np.exp(u)) @ weight) + n * (k * np.log(k) - gammaln(k)) - of_y
+
+        return total
+
     def score(self, eta, y, k):
         return k * np.expm1(np.log(y) - eta)
 

@@ -24,7 +24,7 @@ P. J. Rousseeuw (1984), Least median of squares regression, JASA 79, 871.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import autograd.numpy as anp
@@ -72,6 +72,15 @@ STEP_OF_OWN, SECOND_STEP = float(np.finfo(float).eps ** (1 / 3)), 2e-4
 #: system page by page, at ten times the price of an exponential.
 NUMBERS_OF_A_PIECE = 15_000
 POISSON = Poisson()
+
+
+@cache
+def own_steps(K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs of K own parameters (i, j), and the steps of both differences: none, then ± each, ± each pair."""
+    i, j = np.tril_indices(K)
+    eye = np.eye(K)
+    once, further = STEP_OF_OWN * eye, SECOND_STEP * np.maximum(eye[i], eye[j])
+    return i, j, np.vstack([np.zeros(K), once, -once, further, -further])
 
 
 class Inputs(NamedTuple):
@@ -198,15 +207,14 @@ class GLMModel(GaussianPriorRegression):
 
         Those by own parameters are central differences of sums: of the value, and of the closed-form score.
         """
-        q, K, n, eye = self.n_coefficients, self.n_own, 2 * self.n_own + 1, np.eye(self.n_own)
-        i, j = np.tril_indices(K)
-        once, further = STEP_OF_OWN * eye, SECOND_STEP * np.maximum(eye[i], eye[j])
-        own = self.family.own_of(theta[q:] + np.vstack([np.zeros(K), once, -once, further, -further]))
+        q, K, n = self.n_coefficients, self.n_own, 2 * self.n_own + 1
+        i, j, steps = own_steps(K)
+        own = self.family.own_of(theta[q:] + steps)
 
         def of_block(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             inputs, w, y = self.inputs(block.X), block.weight, block.y
             eta = (inputs.Phi @ theta[:q] + inputs.offset)[None]
-            values = self.family.summed(y, w, *inputs.known)(np.tile(eta, (n + 2 * len(i), 1)), *own)
+            values = self.family.summed(y, w, *inputs.known)(np.tile(eta, (len(steps), 1)), *own)
             score = self.family.score(eta, y, *inputs.known, *(value[:n] for value in own))
             of_eta = self.family.curvature(eta, y, *inputs.known, *(value[:1] for value in own))
             scores = np.broadcast_to(score * w, (n, len(y))) @ inputs.Phi
@@ -219,7 +227,7 @@ class GLMModel(GaussianPriorRegression):
             second = np.zeros((K, K))
             second[i, j] = (np.sum(np.split(f[n:], 2), axis=0) - 2 * f[0]) / SECOND_STEP**2
             single = np.diag(second)  # and beside it those along two at once
-            second = np.where(eye > 0, second, (second + second.T - single - single[:, None]) / 2)
+            second = np.where(np.eye(K) > 0, second, (second + second.T - single - single[:, None]) / 2)
             return float(f[0]), grad, np.block([[-curvature, by_own.T], [by_own, second]])
 
     def predictive_mean(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:

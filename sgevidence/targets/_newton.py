@@ -291,7 +291,13 @@ def climb_together(target: Target, starts: np.ndarray, widths: np.ndarray) -> Cl
         ahead, slope = _value_and_grad(target, x[i] + s, widths)
         gains = np.isfinite(ahead) & (ahead >= f[i] + 1e-4 * np.sum(s * g[i], axis=1))
         t[i] = np.where(gains, np.minimum(1.0, 4 * t[i]), t[i] / 4)
-        j, s, y = i[gains], s[gains], (g[i] - slope)[gains]
+        # curvatures are those of −log(1 + F − f), times 1 + F − f, with F the best so far: an exponential
+        # comes down by a step, not by as many as it has powers of e
+        best = f[np.isfinite(f)].max()
+        missing = 1 + np.maximum(best - np.array([ahead, f[i]])[:, gains], 0.0)
+        j, s, ratio = i[gains], s[gains], missing[0] / missing[1]
+        y = g[j] * ratio[:, None] - slope[gains]
+        H[j] /= ratio[:, None, None]
         x[j], f[j], g[j] = x[j] + s, ahead[gains], slope[gains]
         path.append((x[j], f[j]))
         sy, yy = np.sum(s * y, axis=1), np.sum(y**2, axis=1)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..history import N_INFLUENCE_DRAWS, FoldedRows, Influence, Rows
+from ..history import N_INFLUENCE_DRAWS, FoldedRows, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud
 from ..targets import TOO_NOISY, Path, anchored_at_mode
@@ -63,6 +63,8 @@ class Crossing(NamedTuple):
 
         ``is_last`` says that the rows of the call end with the chunk.
         """
+        state = self._with_sums(state, path.model, rng)
+        path = path._replace(memory=state.memory)
         step, path, infos = self.across(state, path, rng)
         state = step.state
         may_test = is_last and self.from_all_rows is not None and state.answered.n != path.n
@@ -129,7 +131,9 @@ class Crossing(NamedTuple):
         # nobody has asked the rivals of earlier particles how well they foretell these rows
         forgotten = step.state.adaptation._replace(rivals=None)
         step = step._replace(state=step.state._replace(adaptation=forgotten))
-        return self._committed(step, path, rng), [step.info]
+        # sums of few rows wait until others come
+        waits = path.n_rows <= path.memory.few and model.slots is None
+        return self._committed(step, path, rng, waits), [step.info]
 
     def of_folds(
         self, state: State, model: Model, rows: FoldedRows, rng: Streams
@@ -143,13 +147,26 @@ class Crossing(NamedTuple):
         after, infos = self.at_once(state, model, rows, rng)
         return after.cloud if infos else None
 
-    def _committed(self, step: Step, path: Path, rng: Streams) -> State:
+    def _committed(self, step: Step, path: Path, rng: Streams, waits: bool = False) -> State:
         if step.state.memory.statistics is not None:  # the chunk is in them
             return step.state
-        capacity = path.memory.reservoir.capacity
-        is_kept = not self.anchors_early and (capacity is None or path.n_rows <= capacity)
-        needs_anchor = self.from_all_rows is not None or self.anneal.move.needs_anchor
-        return committed(step, path, rng, needs_anchor and not is_kept)
+        return committed(step, path, rng, self._needs_sums(path.memory, path.n_rows) and not waits)
+
+    def _needs_sums(self, memory: Memory, n_rows: int) -> bool:
+        """Whether ways across later chunks ask for anchored sums of so many rows."""
+        capacity = memory.reservoir.capacity
+        are_kept = not self.anchors_early and (capacity is None or n_rows <= capacity)
+        return (self.from_all_rows is not None or self.anneal.move.needs_anchor) and not are_kept
+
+    def _with_sums(self, state: State, model: Model, rng: Streams) -> State:
+        """With the anchored sums that the answer for all rows of the memory had no use for."""
+        memory = state.memory
+        is_known = memory.anchor is not None or memory.statistics is not None
+        if is_known or not memory.n_rows or not self._needs_sums(memory, memory.n_rows):
+            return state
+        history = Path(model, Memory.empty(), memory.at_hand)
+        anchor = anchored_at_mode(history, state.cloud.mean, rng.rows)[1]
+        return state._replace(memory=memory._replace(anchor=anchor))
 
 
 def is_better(offered: Offer, cloud: Cloud) -> bool:

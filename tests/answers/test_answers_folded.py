@@ -5,7 +5,7 @@ import pytest
 from folded_rows import folded
 from scipy.special import gammaln
 
-from sgevidence.answers import FoldsDoNotSuffice, folded_answer, log_concave_answer
+from sgevidence.answers import FoldsDoNotSuffice, folded_answer, one_mode_answer
 from sgevidence.history import Memory, Rows
 from sgevidence.models import GLMModel, SoftmaxModel
 
@@ -45,7 +45,7 @@ def few_of_a_class(rng, n=3000):
 def test_rows_that_a_sample_would_miss_are_asked_for():
     rows = few_of_a_class(np.random.default_rng(2))
     model = SoftmaxModel(n_features=3, n_classes=3, coef_scale=3.0)
-    whole = log_concave_answer(model, rows, np.random.default_rng(0), 100)
+    whole = one_mode_answer(model, rows, np.random.default_rng(0), 100)
     for seed in range(2):
         found, memory = answer(model, folded(rows, seed), seed)
         bar = np.hypot(whole.log_evidence_std, found.log_evidence_std)

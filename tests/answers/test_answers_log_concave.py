@@ -4,13 +4,13 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from sgevidence.answers import log_concave_answer
+from sgevidence.answers import one_mode_answer
 from sgevidence.history import Rows
 from sgevidence.models import GLMModel, SoftmaxModel, near
 
 
 def answer(model, rows, seed=0, size=1000):
-    return log_concave_answer(model, rows, np.random.default_rng(seed), size)
+    return one_mode_answer(model, rows, np.random.default_rng(seed), size)
 
 
 def quadrature(log_joint, lows, highs, n=400):
@@ -161,7 +161,7 @@ def test_a_bridge_within_its_error_bar(problem):
 
 def check_bridge(monkeypatch):
     """From the Gaussian at a mode of two parameters, without draws of t densities, by quadrature."""
-    monkeypatch.setattr("sgevidence.answers._log_concave.adapted_draws", lambda *arguments: None)
+    monkeypatch.setattr("sgevidence.answers._one_mode.adapted_draws", lambda *arguments: None)
     X = np.linspace(-1, 1, 20)[:, None]
     model, rows = GLMModel(1), Rows.of(X, np.arange(20.0) % 4)
     exact = quadrature(lambda t: model.log_joint(t, rows), [-5, -5], [5, 5], 400)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sgevidence.answers import log_concave_answer
+from sgevidence.answers import one_mode_answer
 from sgevidence.history import Rows
 from sgevidence.models import FarColumns, GLMModel, SoftmaxModel, near
 
@@ -110,4 +110,4 @@ def test_columns_that_no_coordinates_resolve_are_declined(rng):
     X = np.column_stack([spread, spread + np.concatenate([difference, -difference])])
     model, rows = FarColumns(GLMModel(2), (0.0, 0.0)), Rows.of(X, y)
     assert not model.resolves(rows)
-    assert log_concave_answer(model, rows, rng, 100) is None
+    assert one_mode_answer(model, rows, rng, 100) is None

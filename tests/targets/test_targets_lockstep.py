@@ -50,7 +50,7 @@ def test_climbs_end_at_maxima_and_say_where_they_have_been(rng):
     "right, wrong",
     [
         ("H[j] += ...", "H[j] += 0.0"),
-        ("(g[i] - slope)[gains]", "(slope - g[i])[gains]"),
+        ("g[j] * ratio[:, None] - slope[gains]", "slope[gains] - g[j] * ratio[:, None]"),
     ],
     ids=["steepest ascent", "curvature upside down"],
 )
@@ -58,6 +58,26 @@ def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
     monkeypatch.setitem(globals(), "climb_together", broken(climb_together, right, wrong))
     with pytest.raises(AssertionError):
         check(rng)
+
+
+def exponentials(theta):
+    """Logarithms of six rates: a prior width too low, the log likelihood is −e²⁰."""
+    eta = 20.0 * theta
+    return anp.sum(-eta - anp.exp(-eta), axis=1)
+
+
+def check_exponentials(rng):
+    ends = climb_together(target(exponentials, 6), rng.standard_normal((20, 6)), np.ones(6))
+    assert ends.is_top.all()
+    np.testing.assert_allclose(ends.theta, 0.0, atol=0.01)
+
+
+def test_exponentials_come_down_in_a_few_steps(rng, monkeypatch):
+    check_exponentials(rng)
+    own = broken(climb_together, "missing[0] / missing[1]", "1.0 + 0.0 * missing[0]")
+    monkeypatch.setitem(globals(), "climb_together", own)
+    with pytest.raises(AssertionError):
+        check_exponentials(rng)
 
 
 def test_a_wall_is_no_maximum(rng):

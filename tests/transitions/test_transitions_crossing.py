@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from path_problem import data
 
-from sgevidence import SGAIS, ImpossibleRowsError
+from sgevidence import SGAIS, BayesianGLM, ImpossibleRowsError
 from sgevidence.history import Memory, Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
@@ -247,3 +247,15 @@ def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
         assert not is_better(offer(-30.0, std), cloud(-10.0, 0.0))
     assert is_better(offer(-11.0, 0.1), cloud(-10.0, 0.5))
     assert not is_better(offer(-11.0, 0.2), cloud(-10.0, 0.5))
+
+
+def test_sums_of_few_rows_wait_until_others_come(rng):
+    """Then they are of every row once, at a point near the mode."""
+    X, y = rng.standard_normal((40, 2)), rng.poisson(3.0, 40)
+    estimator = BayesianGLM("poisson", random_state=0).fit(X[:30], y[:30])
+    assert estimator._stream.state.memory.anchor is None
+    estimator.partial_fit(X[30:], y[30:])
+    memory, model = estimator._stream.state.memory, estimator._model
+    sums = memory.sums
+    np.testing.assert_allclose(sums.S, model.sum_log_likelihood(sums.a[None], memory.at_hand)[0])
+    assert memory.anchor_distance(estimator._stream.state.cloud.mean) < 0.5
