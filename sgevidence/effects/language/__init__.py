@@ -3,7 +3,7 @@
 No term and no model is known here.
 """
 
-from ._formula_calls import name_words, nearest
+from ._formula_calls import ELSEWHERE, name_words, nearest
 from ._formula_tokens import MadeName, shown
 from ._formula_tree import FormulaTree, argument_words, component_words, effect_words, parsed
 from ._made_columns import WithMade, evaluated, fitted, leaves
@@ -11,6 +11,7 @@ from ._response import Response
 from ._surv import Surv, surv_of
 
 __all__ = [
+    "ELSEWHERE",
     "FormulaTree",
     "MadeName",
     "Response",
