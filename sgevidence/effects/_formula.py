@@ -29,6 +29,7 @@ from ._factors import Factor, Group, Interaction, Monotone
 from ._terms import Call, constant, parts, term_of
 from ._text_columns import has_levels
 from .language import (
+    ELSEWHERE,
     NO_RESPONSE,
     FormulaTree,
     MadeName,
@@ -125,17 +126,23 @@ def resolved(text: str, X: Any) -> Formula:
                 elif not any(isinstance(part, CURVES) for part in made):
                     terms.append(Interaction(*made))
                 else:
-                    raise ValueError(f"{text!r}: interactions are of columns and factors, not {term}")
+                    words = ":".join(map(component_words, term.components))
+                    raise ValueError(f"{text!r}: interactions are of columns and factors, not {words}")
     terms += reader.groups(tree)
     lines_of_curves(text, terms, reader)
     response = response_in_tree(text, tree)
     if response.name in reader.used:
         raise ValueError(f"{text!r} has its response {response.name!r} on the right, too")
-    main_effects = [term.name for term in terms if isinstance(term, Factor)]
-    if main_effects and not intercept:
+    of_levels = [
+        term.name
+        for term in terms
+        if isinstance(term, Factor | Interaction) and all(isinstance(part, Factor) for part in parts(term))
+    ]
+    if of_levels and not intercept:
+        hint = ", and write f * h for the means of all cells" * (":" in of_levels[0])
         raise ValueError(
-            f"{shown(text)} has no intercept, and the effects of the factor {main_effects[0]!r} sum to zero: "
-            "leave out 0, with which effects_ are those of all levels, too"
+            f"{shown(text)} has no intercept, and the effects of the levels of {of_levels[0]!r} sum to zero: "
+            f"leave out 0, with which effects_ are those of all levels, too{hint}"
         )
     doubts = tuple(dict.fromkeys(reader.doubts))
     trees = {name: reader.X.trees[name] for name in reader.X.trees}
@@ -280,7 +287,10 @@ def with_slope(group: Group, column: Any) -> Group:
 
 def name_of(text: str, part: Any, what: str) -> str:
     if type(part).__name__ != "Variable":
-        raise ValueError(f"{shown(text)}: {what} must be a column as it is, not {component_words(part)}")
+        hint = f": {ELSEWHERE[part.call.callee]}" if part.call.callee in ELSEWHERE else ""
+        raise ValueError(
+            f"{shown(text)}: {what} must be a column as it is, not {component_words(part)}{hint}"
+        )
     if part.reference is not None:
         raise ValueError(f"{part.name}[{part.reference}]: {what} has no level to choose in a formula")
     return part.name

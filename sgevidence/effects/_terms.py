@@ -233,8 +233,10 @@ def monotone(call: Call) -> Monotone:
 
 def smooth(call: Call) -> Smooth:
     """A curve whose flexibility is inferred."""
-    call.check("k", "by", "bs", "period", "knots")
     by, basis = call.options.get("by"), call.options.get("bs")
+    if call.others and hasattr(call.others[0], "name"):
+        raise call.refuse(f"s() is of one column{HINTS.get(constant(basis), ': write s(x) + s(z) + x:z')}")
+    call.check("k", "by", "bs", "period", "knots")
     if by is not None and not hasattr(by, "name"):
         raise call.refuse("by must be the name of a column")
     kind = "ps" if basis is None else constant(basis)

@@ -47,7 +47,19 @@ def test_events_in_words_and_structured_targets(frame):
         ("y ~ me(x, n)", "at character 5"),
         ("y ~ s(g, bs='re')", r"write \(1 \| g\)"),
         ("y ~ x | g", r"at character 7 .* stand in parentheses"),
-        ("y ~ x, sigma ~ g", "more than one '~'"),
+        ("y ~ x, sigma ~ g", "more than one '~'.* noise="),
+        ("y ~ x + (x |p| g)", r"at character 14: a part has one \|"),  # was (1 | g), without a word
+        ("y ~ x + (1 |ID| g)", r"write \(x \| g\)"),
+        ("y ~ us(x | g)", r"at character 5: us\(\) holds no part .* write \(x \| g\)"),
+        ("y ~ (1 | gr(g, by=s))", r"write the column of the group alone"),
+        ("s['dead'] ~ x", r"at character 3: .* write the column alone"),
+        ("p(k, n) ~ x", "trials="),
+        ("k/n ~ x", r"at character 2: .* trials="),
+        ("censored(y, e) ~ x", "event="),
+        ("y ~ s(x, k)", r"write s\(x\) \+ s\(z\) \+ x:z"),
+        ("y ~ s(x, g, bs='fs')", r"write \(1 \| g\) \+ s\(x, by=g\)"),
+        ("y ~ S(s)", "write the column alone"),
+        ("y ~ 0 + s:C(g)", r"sum to zero: leave out 0.* f \* h"),  # had no level, and products alone
         ("y ~ ns(x, 3)", r"bs\(x, df=5\)"),
     ],
 )

@@ -5,11 +5,12 @@ No term and no model is known here.
 
 from ._formula_tokens import MadeName, shown
 from ._formula_tree import NO_RESPONSE, FormulaTree, argument_words, component_words, effect_words, parsed
-from ._made_columns import WithMade, evaluated, fitted, leaves, name_words, nearest
+from ._made_columns import ELSEWHERE, WithMade, evaluated, fitted, leaves, name_words, nearest
 from ._response import Response, Surv, surv_of
 
 __all__ = [
     "NO_RESPONSE",
+    "ELSEWHERE",
     "FormulaTree",
     "MadeName",
     "Response",

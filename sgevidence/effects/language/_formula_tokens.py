@@ -53,9 +53,11 @@ def tokens_of(text: str, names: Sequence[Any] | None) -> list[Any]:
             found.append(new_token("COLON", ":", token.place))
             k += 3
         elif token.kind == "STRING" and not in_call(found):
+            is_class = bool(found) and found[-1].kind == "LEFT_BRACKET"
+            hint = "its name, in backticks if it has spaces"
+            hint = "the column alone: coefficients are of the last class in classes_" if is_class else hint
             raise Unreadable(
-                f"{shown(text, token.place)}: {token.lexeme} in quotes is a text and no column: write its "
-                "name, in backticks if it has spaces"
+                f"{shown(text, token.place)}: {token.lexeme} in quotes is a text and no column: write {hint}"
             )
         else:
             found.append(token)
@@ -80,6 +82,8 @@ def scanned(text: str) -> list[Any]:
     except Exception as error:  # of formulae, whose errors are of many types
         is_underscore = text[scanner.start : scanner.start + 1] == "_"
         hint = ": names that begin with _ stand in backticks" * is_underscore
+        if "more than one '~'" in str(error):
+            hint = ": formulas of other parameters are noise= and zeros="
         raise Unreadable(f"{shown(text, scanner.start + 1)}: {error}{hint}") from error
     for token in tokens:
         token.place = getattr(token, "place", len(text))

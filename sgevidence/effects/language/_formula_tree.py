@@ -11,7 +11,7 @@ from math import comb
 from typing import Any, NamedTuple
 
 from ._formula_tokens import MadeName, Unreadable, new_token, shown, tokens_of, without_carets
-from ._made_columns import MADE, callee_of, name_words, nearest, tree_of, with_made_names, words_of
+from ._made_columns import ELSEWHERE, MADE, callee_of, name_words, nearest, tree_of, with_made_names, words_of
 from ._response import surv_of, without_surv
 
 #: Terms of a formula at most, before equal ones are taken together; and its highest power of a sum.
@@ -131,6 +131,11 @@ def refuse_left(text: str, node: Any) -> None:
             f"{shown(text, left.operator.place)}: the response is one column, and nothing stands beside it; "
             + "; ".join(hints or ["groups stand on the right"])
         )
+    if type(left).__name__ == "Binary" and left.operator.kind == "SLASH":
+        raise Unreadable(
+            f"{shown(text, left.operator.place)}: the response is one column: {ELSEWHERE['p']}; arithmetic "
+            "with numbers stands in I(y / 2)"
+        )
     if type(left).__name__ == "Call" and callee_of(left) not in MADE:
         name = callee_of(left)
         raise Unreadable(
@@ -158,12 +163,20 @@ def refuse_nodes(text: str, node: Any) -> None:
         names = [arg.name.name.lexeme for arg in node.args if type(arg).__name__ == "Assign"]
         if twice := [name for name in names if names.count(name) > 1]:
             raise Unreadable(f"{text!r}: the option {twice[0]} is given twice")
+        if any(True for arg in node.args for _ in bars(arg)):
+            name = callee_of(node)
+            raise Unreadable(f"{shown(text, piece=name)}: {name}() holds no part (… | g){nearest(name)}")
         if node.args and isinstance(getattr(node.args[0], "value", None), str):
             raise Unreadable(
                 f"{shown(text)}: {node.args[0].lexeme} in quotes is a text and no column: write its name, in "
                 "backticks if it has spaces"
             )
         return
+    is_part = kind == "Binary" and node.operator.kind == "PIPE"
+    if is_part and any(True for child in children(node) for _ in bars(child)):
+        raise Unreadable(
+            f"{shown(text, node.operator.place)}: a part has one |: write (x | g) for effects of this formula"
+        )
     if kind == "Binary" and node.operator.kind == "STAR_STAR":
         refuse_power(text, node)
         return refuse_nodes(text, node.left)

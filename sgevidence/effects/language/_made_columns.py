@@ -159,6 +159,11 @@ ELSEWHERE = {
     "cbind": "give the successes as y and trials= to BayesianGLM.fit, family 'binomial'",
     "prop": "give the successes as y and trials= to BayesianGLM.fit, family 'binomial'",
     "proportion": "give the successes as y and trials= to BayesianGLM.fit, family 'binomial'",
+    "p": "give the successes as y and trials= to BayesianGLM.fit, family 'binomial'",
+    "censored": "give the time as y and event= to BayesianGLM.fit with a family of times",
+    "trunc": "times that are seen from an entry on have entry= of BayesianGLM.fit, and other limits no term",
+    "mvbind": "fit a model for each response",
+    "bf": "noise= and zeros= are the formulas of other parameters",
     "weights": "weights are sample_weight= of fit",
     "lag": "make the lagged column in the frame, frame['y'].shift(1), or see BayesianAutoregression",
     "ar": "see BayesianAutoregression",
@@ -172,6 +177,10 @@ ELSEWHERE = {
     "rcs": "write s(x), or bs(x, df=5)",
     "cut": "make the column in the frame, pandas.cut(...)",
     "ifelse": "make the column in the frame, numpy.where(...)",
+    "S": "write the column alone, or C(x) of numbers: effects of levels sum to zero",
+    "cc": "write s(x, period=12)",
+    "relevel": "write T(x, 'a')",
+    "power": "write I(x**2)",
     "factor": "write C(x)",
     "as.factor": "write C(x)",
     "interaction": "write a:b",
@@ -181,7 +190,8 @@ ELSEWHERE = {
     "Q": "write the column in backticks",
     "diag": "write (x || g)",
     "us": "write (x | g)",
-    "cs": "write (1 | g) + (1 | g:f)",
+    "cs": "write (1 | g) + (1 | g:f); effects that differ between thresholds have no term",
+    "ar1": "write (x | g); see BayesianAutoregression for a series",
 }
 #: Precedence is written out by parentheses.
 KIND_OF_OPERATOR = {
