@@ -65,7 +65,9 @@ def same_average(one, other):
 # -- weights ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prior", [None, pytest.param([3.0, 1.0], marks=pytest.mark.slow), {"b": 1, "a": 3}])
+@pytest.mark.parametrize(
+    "prior", [*(pytest.param(one, marks=pytest.mark.slow) for one in (None, [3.0, 1.0])), {"b": 1, "a": 3}]
+)
 @EVERY_KIND
 def test_weights_are_prior_times_evidence(kind, prior):
     avg = averager(kind, model_prior=prior).fit(*data(kind))

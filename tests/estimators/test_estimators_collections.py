@@ -243,7 +243,7 @@ def log_evidence_of_groups(one, X, label):
 @pytest.mark.parametrize(
     "kind, rows",
     [
-        (BayesianCategoricalMixture, of_words),
+        pytest.param(BayesianCategoricalMixture, of_words, marks=pytest.mark.slow),
         (partial(BayesianGMM, covariance_type="full", standardize=False), correlated),
     ],
 )

@@ -48,12 +48,12 @@ def test_fit_is_one_partial_fit_bit_for_bit(kind):
 
 
 def test_copies_taken_mid_stream_continue_bit_for_bit(kind):
-    original = streamed(estimator(kind), kind, 0, 30, 60)
+    original, whole = streamed(estimator(kind), kind, 0, 30, 60), stream(kind, 0, 30, 60, 90)
     branches = [copied(original) for copied in (through_pickle, copy.copy, copy.deepcopy)]
     for branch in branches:
-        same_fit(streamed(branch, kind, 60, 90), stream(kind, 0, 30, 60, 90))
+        same_fit(streamed(branch, kind, 60, 90), whole)
         assert original.n_samples_seen_ == 60
-    same_fit(streamed(original, kind, 60, 90), stream(kind, 0, 30, 60, 90))
+    same_fit(streamed(original, kind, 60, 90), whole)
 
 
 def test_a_memory_mapped_estimator_continues_bit_for_bit(kind, tmp_path):

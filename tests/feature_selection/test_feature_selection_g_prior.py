@@ -216,8 +216,10 @@ def brute_force(X, y, weight=None, fit_intercept=True, always=(), size_prior="be
                 rest = r @ r / (y @ y)
             found[columns] = by_quadrature(rest, len(columns), nu, float(n)) if columns else 0.0
     sizes = np.arange(len(free) + 1)  # all subsets are alike, or all sizes
-    alike = 2.0 ** len(free) if size_prior == "uniform" else len(sizes) * comb(len(free), sizes)
-    log_prior = -np.log(alike + 0.0 * sizes)
+    one_of = np.full(len(sizes), 2.0 ** len(free))
+    if size_prior == "beta-binomial":
+        one_of = len(sizes) * comb(len(free), sizes)
+    log_prior = -np.log(one_of)
     joint = {c: value + log_prior[len(c) - len(always)] for c, value in found.items()}
     total = logsumexp(list(joint.values()))
     return found, total, [sum(np.exp(v - total) for c, v in joint.items() if j in c) for j in range(p)]

@@ -71,12 +71,12 @@ def test_shifts_are_found_and_placed(rng):
     ids=["a half", "six classes", "two", "one in a hundred", "three hundred"],
 )
 def test_false_alarms_are_as_rare_as_wanted(model, draw, least, rng):
-    """Within a factor of 1.5, on 40 streams without a change; fewer where the prior is wide for the rows."""
+    """Within a factor of 1.5, on 20 streams without a change; fewer where the prior is wide for the rows."""
     alarms = 0
-    for _ in range(40):
+    for _ in range(20):
         monitor = EvidenceMonitor(model, threshold=0.5).fit(draw(rng, 4000).astype(float))
         alarms += len(monitor.detections_)
-    wanted = monitor.false_alarm_rate_ * 40 * 4000
+    wanted = monitor.false_alarm_rate_ * 20 * 4000
     error = 3 * np.sqrt(alarms)
     assert least * wanted - error <= alarms <= 1.5 * wanted + error
 

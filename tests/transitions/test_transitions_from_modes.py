@@ -105,7 +105,7 @@ def two_sided(model, rows, n, rng):
 
 def check_two_modes(rng):
     model, z = two_modes(), []
-    for g in rng.spawn(4):
+    for g in rng.spawn(2):
         X = g.normal(size=(120, 1))
         rows = Rows.of(X, 1.5 * np.sin(X[:, 0]) + g.normal(size=120))
         path, theta = two_sided(model, rows, 80, g)
