@@ -1,13 +1,12 @@
 """The result of a test, a Bayes factor with its error that takes more rows, and checks of the input."""
 
-import math
 from numbers import Real
 from typing import Any, Protocol, Self
 
 import numpy as np
 from sklearn.utils import check_array
 
-from ..model_selection import in_words
+from ..model_selection import factor_in_digits, in_words
 from ..rows import cells_named, missing_in, refuse_extreme, refuse_unreadable
 from ..tables import LINE_WIDTH, in_lines, with_errors
 
@@ -147,6 +146,37 @@ class BayesFactorResult:
         """
         return BayesFactorResult(self._test.with_rscale(rscale))
 
+    def report(self, format: str = "text") -> str:
+        """The test for a paper, with the words of :meth:`~sgevidence.compare` and the columns of JASP.
+
+        Parameters
+        ----------
+        format : {"text", "markdown", "latex", "html"}, default="text"
+
+        Returns
+        -------
+        str
+            Both hypotheses with their probabilities and the Bayes factor, the classical statistics, the
+            sentence with error and strength, the prior, the Bayes factor under half and twice its scale, and
+            the software.
+
+        Raises
+        ------
+        ValueError
+            For another format.
+        """
+        from ._report import report  # which reads numbers as this does
+
+        test = self._test
+        names = [f"{words} (H{k})" for words, k in zip(test.hypotheses, (1, 0))]
+        shown = ", ".join(f"{name} = {number:.4g}" for name, number in self.statistics.items())
+        said = [f"{test.name}: {shown}", f"Prior: {test.prior}."]
+        if self.rscale is not None:
+            half, twice = (_one_over(self.with_rscale(k * self.rscale).log_bayes_factor) for k in (0.5, 2.0))
+            said[1] += f" Under half its scale the Bayes factor of H1 over H0 is {half}, under twice {twice}."
+        values, stds = np.array([self.log_bayes_factor, 0.0]), np.array([self.log_bayes_factor_std, 0.0])
+        return report(names, ["H1", "H0"], values, stds, "if", said, format)
+
     def __repr__(self) -> str:
         value, (alternative, null) = self.log_bayes_factor, self._test.hypotheses
         error = with_errors(np.array([value]), np.array([self.log_bayes_factor_std]))[0].strip()
@@ -155,24 +185,19 @@ class BayesFactorResult:
         return "\n".join(
             [
                 f"{self._test.name}: {shown}",
-                f"Bayes factor {ratio(value)} (log: {error}); {self._test.prior}",
+                f"Bayes factor {factor_in_digits(value)} (log: {error}); {self._test.prior}",
                 *in_lines(
-                    f"The data are {ratio(abs(value))} times as probable if {first} as if {second}: "
-                    f"{_strength(value)}.",
+                    f"The data are {factor_in_digits(abs(value))} times as probable if {first} as if "
+                    f"{second}: {_strength(value)}.",
                     LINE_WIDTH,
                 ),
             ]
         )
 
 
-def ratio(log_factor: float) -> str:
-    """A Bayes factor with three digits, however large it is."""
-    if abs(log_factor) < 13.0:  # nats up to which a Bayes factor is written without an exponent of its own
-        digits = f"{math.exp(log_factor):.3g}"
-        return digits if "e+" not in digits else f"{float(digits):.0f}"
-    exponent, rest = divmod(log_factor / math.log(10), 1)
-    mantissa = f"{10**rest:.1f}"
-    return f"1.0e{exponent + 1:+03.0f}" if mantissa == "10.0" else f"{mantissa}e{exponent:+03.0f}"
+def _one_over(log_factor: float) -> str:
+    """A Bayes factor, below one as a fraction."""
+    return factor_in_digits(log_factor) if log_factor >= 0 else f"1/{factor_in_digits(-log_factor)}"
 
 
 def _strength(log_factor: float) -> str:

@@ -16,8 +16,16 @@ from ._evidence_search import EvidenceSearch
 from ._facts import facts_of
 from ._predictive_check import predictive_check, replicated_check
 from ._prior_sensitivity import ReweightedEvidence, SensitivityTable, prior_sensitivity, reweight_prior
-from ._probabilities import LogBayesFactor, in_words, log_bayes_factor, log_model_prior, probability_interval
+from ._probabilities import (
+    LogBayesFactor,
+    in_words,
+    log_bayes_factor,
+    log_model_prior,
+    printed_names,
+    probability_interval,
+)
 from ._replicate import Replicates, replicate, seed
+from ._report import factor_in_digits, likelier, rendered, software
 from ._search import FullData, checked_scorer, evidence_scorer, evidence_scorers
 from ._term_probabilities import term_probabilities
 
@@ -47,7 +55,12 @@ __all__ = [
     "candidate",
     "candidates",
     "check_comparable",
+    "factor_in_digits",
     "in_words",
+    "likelier",
+    "printed_names",
+    "rendered",
+    "software",
     "checked_scorer",
     "Candidate",
     "last_step",

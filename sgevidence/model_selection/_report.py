@@ -22,7 +22,7 @@ import scipy
 import sklearn
 
 from ..tables import LINE_WIDTH, Table, in_html, in_latex, in_lines, in_markdown
-from ._probabilities import as_printed, in_words
+from ._probabilities import in_words, printed_names
 from ._summary import CLEAR_STDS, COLUMNS, UNCHECKED, ComparisonTable, summary
 
 #: Columns of a comparison that a report reads beside those of the summary.
@@ -37,14 +37,6 @@ MOST_REPORTED = 10
 
 def report(table: Any, format: str) -> str:
     """The report of a comparison; ValueError for unknown formats and missing columns."""
-    renderers: dict[str, Callable[[Table, list[str]], str]] = {
-        "text": _as_text,
-        "markdown": lambda found, said: "\n\n".join([found.to_markdown(), *map(in_markdown, said)]),
-        "latex": lambda found, said: "\n\n".join([found.to_latex(), *map(in_latex, said)]),
-        "html": lambda found, said: found._repr_html_() + "".join(f"<p>{in_html(one)}</p>" for one in said),
-    }
-    if format not in renderers:
-        raise ValueError(f"format must be one of {list(renderers)}, got {format!r}")
     if lost := [name for name in (*COLUMNS, *MORE_COLUMNS) if name not in table.columns]:
         raise ValueError(f"a report needs the column {lost[0]!r}, which has been taken away")
     if table._facts is None or len(table._facts.model_prior) != len(table.index):
@@ -58,7 +50,20 @@ def report(table: Any, format: str) -> str:
         *_robustness(table),
         _software(table),
     ]
-    return renderers[format](_four_columns(table), sentences)
+    return rendered(_four_columns(table), sentences, format)
+
+
+def rendered(found: Table, sentences: list[str], format: str) -> str:
+    """A table and the sentences below it; ValueError for unknown formats."""
+    renderers: dict[str, Callable[[Table, list[str]], str]] = {
+        "text": _as_text,
+        "markdown": lambda found, said: "\n\n".join([found.to_markdown(), *map(in_markdown, said)]),
+        "latex": lambda found, said: "\n\n".join([found.to_latex(), *map(in_latex, said)]),
+        "html": lambda found, said: found._repr_html_() + "".join(f"<p>{in_html(one)}</p>" for one in said),
+    }
+    if format not in renderers:
+        raise ValueError(f"format must be one of {list(renderers)}, got {format!r}")
+    return renderers[format](found, sentences)
 
 
 def _by_evidence(table: Any) -> ComparisonTable:
@@ -92,7 +97,7 @@ def _four_columns(table: Any) -> Table:
 
 
 def _names(table: Any) -> list[str]:
-    return list(map(as_printed, table.index))
+    return printed_names(table.index)
 
 
 def _sentence(table: Any) -> str:
@@ -102,8 +107,6 @@ def _sentence(table: Any) -> str:
     if len(names) == 1:
         return f"The table has one model, {names[0]}, and a Bayes factor needs two."
     difference, std = (float(np.asarray(table[name])[1]) for name in ("difference", "difference_std"))
-    words = in_words(difference)
-    strength = f"which is {words}" if words.startswith("not") else f"{words} evidence"
     k = int(np.argmax(table["probability"]))
     columns = ("probability", "probability_low", "probability_high")
     p, low, high = (float(np.asarray(table[name])[k]) for name in columns)
@@ -113,10 +116,22 @@ def _sentence(table: Any) -> str:
     among = f"{len(names)} models" if all_listed else f"more models than these {len(names)}"
     of_prior = "each had the prior probability" if is_uniform else "its prior probability was"
     return (
-        f"The data are {_times(-difference)} as likely under {names[0]} as under {names[1]}, the next best "
-        f"model (Bayes factor {_size(-difference)}, {_error(std)}), {strength} {SCALE}. The posterior "
+        f"{likelier(names[0], f'{names[1]}, the next best model', -difference, std)}. The posterior "
         f"probability of {names[k]} is {_probability(p)}{bounds}, among {among}; {of_prior} "
         f"{prior[k]:.3g}."
+    )
+
+
+def likelier(first: str, second: str, log_factor: float, std: float, given: str = "under") -> str:
+    """How many times as likely the data are under the first as under the second, with error and strength.
+
+    ``log_factor`` and its standard error are in nats, the factor at least 1.
+    """
+    words = in_words(log_factor)
+    strength = f"which is {words}" if words.startswith("not") else f"{words} evidence"
+    return (
+        f"The data are {_times(log_factor)} as likely {given} {first} as {given} {second} (Bayes factor "
+        f"{factor_in_digits(log_factor)}, {_error(std)}), {strength} {SCALE}"
     )
 
 
@@ -137,16 +152,18 @@ def _probability(p: float) -> str:
 
 def _times(log_factor: float) -> str:
     """e^log_factor times, and more than a power of ten only by its power."""
-    return "about" if log_factor < math.log(1.05) else f"{_size(log_factor)} times"
+    return "about" if log_factor < math.log(1.05) else f"{factor_in_digits(log_factor)} times"
 
 
-def _size(log_factor: float) -> str:
-    """A Bayes factor above one, to two digits, or three where it decides between words."""
+def factor_in_digits(log_factor: float) -> str:
+    """A Bayes factor with three digits, or two and an exponent, of any size."""
     power = log_factor / math.log(10)
-    if power > 5:  # a mantissa and an exponent, of any size
-        exponent = math.floor(power)
-        return f"{10 ** (power - exponent):.1f}e{exponent}"
-    return f"{math.exp(log_factor):.3g}" if log_factor < math.log(100) else f"{math.exp(log_factor):.0f}"
+    if -5 < power < 5:
+        value = f"{math.exp(log_factor):.3g}"
+        return f"{float(value):.0f}" if "e+" in value else value
+    exponent = math.floor(power)
+    mantissa = f"{10 ** (power - exponent):.1f}"
+    return f"1.0e{exponent + 1}" if mantissa == "10.0" else f"{mantissa}e{exponent}"
 
 
 def _error(std: float) -> str:
@@ -195,8 +212,8 @@ def _robustness(table: Any) -> list[str]:
     first, second = _names(table)[:2]
     (low, low_factor), (high, high_factor) = found.lowest, found.highest
     turns = " and then favours the latter" if low_factor < 0 <= high_factor else ""
-    least = _size(low_factor) if low_factor >= 0 else f"1/{_size(-low_factor)}"
-    most = _size(high_factor) if high_factor >= 0 else f"1/{_size(-high_factor)}"
+    least = factor_in_digits(low_factor) if low_factor >= 0 else f"1/{factor_in_digits(-low_factor)}"
+    most = factor_in_digits(high_factor) if high_factor >= 0 else f"1/{factor_in_digits(-high_factor)}"
     decisive = low.rsplit(" ", 2)[0]
     return [
         f"With each prior scale divided and multiplied by three, {decisive} moves the Bayes factor of "
@@ -205,12 +222,16 @@ def _robustness(table: Any) -> list[str]:
 
 
 def _software(table: Any) -> str:
-    version = getattr(sys.modules[__name__.partition(".")[0]], "__version__", "")
     n = np.asarray(table["n_samples"])[0]
     rows = "" if n == "unknown" else f" of {n} rows"
-    versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
     return (
         f"Log evidences{rows} are in nats (natural logarithms), with standard errors; Bayes factors of the "
-        f"table are against the best model. Software: sgevidence {version} (Python "
-        f"{platform.python_version()}, {versions})."
+        f"table are against the best model. {software()}"
     )
+
+
+def software() -> str:
+    """The sentence on the software and its versions."""
+    version = getattr(sys.modules[__name__.partition(".")[0]], "__version__", "")
+    versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+    return f"Software: sgevidence {version} (Python {platform.python_version()}, {versions})."

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..tables import Summarised, Table, with_errors
 from ._facts import Facts
-from ._probabilities import as_printed
+from ._probabilities import printed_names
 
 #: Standard errors of a difference below which the errors leave open which of two models has more evidence.
 CLEAR_STDS = 2.0
@@ -125,9 +125,7 @@ def _by_parameters(summary: Table, table: Any, as_text: bool) -> Table:
     fits = len(shown.to_string().splitlines()) == len(rows) + 1
     if fits or len(varying) == 1:
         return shown
-    if "formula" not in varying:
-        return summary
-    return Table(own, list(map(as_printed, summary.index)), "", summary.bars)
+    return Table(own, printed_names(summary.index), "", summary.bars)
 
 
 def _doubt(difference: float, difference_std: float, warnings: str) -> str:

@@ -1,5 +1,7 @@
 """Results: sentences, more rows, other scales, pictures; and bad input in words that name the argument."""
 
+import re
+
 import numpy as np
 import pytest
 from data_of_r import DOLLS, SLEEP, TOOTH
@@ -100,7 +102,7 @@ def test_the_sentence_names_the_more_probable_hypothesis():
 def test_enormous_factors_are_written():
     result = ttest(np.arange(2000.0) + 1e4)
     assert result.bayes_factor == np.inf and result.log_bayes_factor > 709
-    assert "Bayes factor inf" not in repr(result) and "e+" in repr(result)
+    assert re.search(r"Bayes factor \d\.\de\d{4} ", repr(result))
     assert proportion(5000, 10000).bayes_factor < 1
 
 
