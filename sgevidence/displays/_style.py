@@ -102,8 +102,8 @@ def with_room(plot: Callable) -> Callable:
     def fitted(self: Any, *given: Any, **params: Any) -> Any:
         is_own = all(one is None for one in (*given[:1], params.get("ax"), params.get("axes")))
         plot(self, *given, **params)
-        panels = [ax for name in ("axes_", "ax_", "ax_series_") for ax in np.ravel(getattr(self, name, None))]
-        panels = [ax for ax in panels if ax is not None]
+        every = [getattr(self, name, None) for name in ("axes_", "ax_", "ax_series_")]
+        panels = [ax for given in every if given is not None for ax in np.atleast_1d(given)]
         for ax in panels:
             short_dates(ax.xaxis)
         letters = [legend_in_lines(ax) for ax in panels]

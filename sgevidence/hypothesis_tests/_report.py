@@ -31,9 +31,9 @@ def report(
     ``short`` are names in a sentence; ``given`` is "if" of hypotheses and "under" of models; ``more`` are
     words on the data, and sentences on the prior.
     """
-    order = np.argsort(-log_factors, kind="stable")
+    order = np.argsort(-log_factors, kind="stable").tolist()
     p = np.exp(log_factors - np.logaddexp.reduce(log_factors))
-    null, best, second = len(names) - 1, *order[:2].tolist()
+    null, (best, second) = len(names) - 1, order[:2]
     shown = {
         "P(M)": [f"{1 / len(names):.3f}"] * len(names),
         "P(M | data)": [probability(p[k]) for k in order],
@@ -44,7 +44,13 @@ def report(
     if second != null or best == null:
         rivals.append((second, f"{names[second]}, the next best model" if len(names) > 2 else names[second]))
     sentences = [
-        likelier(names[best], words, log_factors[best] - log_factors[k], np.hypot(stds[best], stds[k]), given)
+        likelier(
+            names[best],
+            words,
+            log_factors[best] - log_factors[k],
+            float(np.hypot(stds[best], stds[k])),
+            given,
+        )
         for k, words in rivals
     ]
     models = f"the {len(names)} models" if len(names) > 2 else "both hypotheses"
