@@ -6,9 +6,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 from sklearn.utils import check_array
 
-from ..model_selection import factor_in_digits, in_words
+from ..model_selection import factor_in_digits, factor_or_fraction, in_words
 from ..rows import cells_named, missing_in, refuse_extreme, refuse_unreadable
 from ..tables import LINE_WIDTH, in_lines, with_errors
+from ._report import report
 
 #: Rounding errors, in units of the largest number, within which numbers are all equal.
 EQUAL_WITHIN = 4 * float(np.finfo(float).eps)
@@ -147,7 +148,7 @@ class BayesFactorResult:
         return BayesFactorResult(self._test.with_rscale(rscale))
 
     def report(self, format: str = "text") -> str:
-        """The test for a paper, with the words of :meth:`~sgevidence.compare` and the columns of JASP.
+        """The test for a paper, as tables of :func:`~sgevidence.compare` are reported, with JASP's columns.
 
         Parameters
         ----------
@@ -165,14 +166,14 @@ class BayesFactorResult:
         ValueError
             For another format.
         """
-        from ._report import report  # which reads numbers as this does
-
         test = self._test
         names = [f"{words} (H{k})" for words, k in zip(test.hypotheses, (1, 0))]
         shown = ", ".join(f"{name} = {number:.4g}" for name, number in self.statistics.items())
         said = [f"{test.name}: {shown}", f"Prior: {test.prior}."]
         if self.rscale is not None:
-            half, twice = (_one_over(self.with_rscale(k * self.rscale).log_bayes_factor) for k in (0.5, 2.0))
+            half, twice = (
+                factor_or_fraction(self.with_rscale(k * self.rscale).log_bayes_factor) for k in (0.5, 2.0)
+            )
             said[1] += f" Under half its scale the Bayes factor of H1 over H0 is {half}, under twice {twice}."
         values, stds = np.array([self.log_bayes_factor, 0.0]), np.array([self.log_bayes_factor_std, 0.0])
         return report(names, ["H1", "H0"], values, stds, "if", said, format)
@@ -193,11 +194,6 @@ class BayesFactorResult:
                 ),
             ]
         )
-
-
-def _one_over(log_factor: float) -> str:
-    """A Bayes factor, below one as a fraction."""
-    return factor_in_digits(log_factor) if log_factor >= 0 else f"1/{factor_in_digits(-log_factor)}"
 
 
 def _strength(log_factor: float) -> str:

@@ -25,7 +25,7 @@ from ._probabilities import (
     probability_interval,
 )
 from ._replicate import Replicates, replicate, seed
-from ._report import factor_in_digits, likelier, rendered, software
+from ._report import factor_in_digits, factor_or_fraction, likelier, rendered, software
 from ._search import FullData, checked_scorer, evidence_scorer, evidence_scorers
 from ._term_probabilities import term_probabilities
 
@@ -56,6 +56,7 @@ __all__ = [
     "candidates",
     "check_comparable",
     "factor_in_digits",
+    "factor_or_fraction",
     "in_words",
     "likelier",
     "printed_names",

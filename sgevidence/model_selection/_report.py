@@ -166,6 +166,11 @@ def factor_in_digits(log_factor: float) -> str:
     return f"1.0e{exponent + 1}" if mantissa == "10.0" else f"{mantissa}e{exponent}"
 
 
+def factor_or_fraction(log_factor: float) -> str:
+    """A Bayes factor, below one as a fraction."""
+    return factor_in_digits(log_factor) if log_factor >= 0 else f"1/{factor_in_digits(-log_factor)}"
+
+
 def _error(std: float) -> str:
     """Relative error of a Bayes factor, as JASP says it."""
     if math.isnan(std):
@@ -212,8 +217,7 @@ def _robustness(table: Any) -> list[str]:
     first, second = _names(table)[:2]
     (low, low_factor), (high, high_factor) = found.lowest, found.highest
     turns = " and then favours the latter" if low_factor < 0 <= high_factor else ""
-    least = factor_in_digits(low_factor) if low_factor >= 0 else f"1/{factor_in_digits(-low_factor)}"
-    most = factor_in_digits(high_factor) if high_factor >= 0 else f"1/{factor_in_digits(-high_factor)}"
+    least, most = map(factor_or_fraction, (low_factor, high_factor))
     decisive = low.rsplit(" ", 2)[0]
     return [
         f"With each prior scale divided and multiplied by three, {decisive} moves the Bayes factor of "

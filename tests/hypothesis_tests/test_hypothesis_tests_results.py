@@ -147,6 +147,11 @@ REFUSED = [
         lambda: contingency([50, 48], [21, 41]),
         r"a level of its own in each row: give one label per case, or one",
     ),
+    (
+        lambda: contingency([10, 10, 12], [8, 8, 9]),
+        "3 pairs of numbers are labels of a table of 4 cells: give",
+    ),
+    (lambda: contingency([[1, 2], [3]]), "table must be two-dimensional"),
     (lambda: contingency(list("aabb"), list("uvu")), r"shape of columns, \(3,\), got \(4,\)"),
     (lambda: contingency(["a", "b", None], list("uvu")), "table has missing values"),
     (lambda: contingency(list("aabb"), list("uuuu")), "columns must have two levels"),
