@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..model_selection import PredictiveCheck, compare, predictive_check, replicated_check
+from ..model_selection import PredictiveCheck, compare, predictive_check, printed_names, replicated_check
 from ..tables import to_digits
 from ._style import (
     BAND,
@@ -83,7 +83,7 @@ class ComparisonDisplay(Picture):
         n_std : float, default=2.0
             Half the length of the error bars, in standard errors of the difference.
         """
-        names = [str(name).replace("formula=", "", 1) for name in self.table.index]
+        names = printed_names(self.table.index)
         ax = named_rows(self, ax, names, each=0.4, wide=True)
         rows, difference = np.arange(len(names)), np.asarray(self.table["difference"])
         bars = n_std * np.asarray(self.table["difference_std"])

@@ -102,15 +102,16 @@ def with_room(plot: Callable) -> Callable:
     def fitted(self: Any, *given: Any, **params: Any) -> Any:
         is_own = all(one is None for one in (*given[:1], params.get("ax"), params.get("axes")))
         plot(self, *given, **params)
-        panels = [ax for name in ("axes_", "ax_", "ax_series_") for ax in np.ravel(getattr(self, name, None))]
-        panels = [ax for ax in panels if ax is not None]
+        every = [getattr(self, name, None) for name in ("axes_", "ax_", "ax_series_")]
+        panels = [ax for given in every if given is not None for ax in np.atleast_1d(given)]
         for ax in panels:
             short_dates(ax.xaxis)
         letters = [legend_in_lines(ax) for ax in panels]
         if is_own and max(letters) > NARROW_LEGEND:
             width, height = self.figure_.get_size_inches()
             self.figure_.set_size_inches(width + LETTER_INCHES * (max(letters) - NARROW_LEGEND), height)
-        self.figure_.draw_without_rendering()  # places and sizes of axes are known when they are laid out
+        root = self.figure_.canvas.figure  # that of a sub-figure
+        root.draw_without_rendering()  # places and sizes of axes are known when they are laid out
         for ax in panels:
             box = ax.get_window_extent()
             label_in_lines(ax.xaxis.label, box.width, "width")
@@ -183,7 +184,7 @@ def legend(ax: Any, n: int, title: str | None = None) -> None:
 def is_thin(ax: Any, half_widths: np.ndarray, points: float, axis: int) -> bool:
     """Whether no band or bar, of these half widths along an axis, is wider than a line or a mark."""
     low, high = (ax.get_xlim, ax.get_ylim)[axis]()
-    inches = (ax.figure.get_size_inches() * ax.get_position().size)[axis]
+    inches = (ax.bbox.size / ax.figure.dpi)[axis]
     return bool(2 * np.max(half_widths, initial=0.0) / (high - low) * inches * 72.0 < points)
 
 

@@ -39,7 +39,7 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     if found.dtype.kind in "Mm" and len(found):
         raise TypeError(
             f"column {name!r} has dates or durations, {found[0]} in row 0, whose numbers depend on their "
-            "unit: give numbers, such as the days since the first"
+            "unit: give numbers, such as the days since the first, (x - x.min()).dt.days"
         )
     try:
         found = found.astype(np.float64)

@@ -267,7 +267,10 @@ class GLMRows(LinearPredictor):
                 "the model was fitted with an offset: give the offset of these rows, 0.0 for none"
             )
         if family.known == "trials" and "trials" not in has:
-            raise ValueError("binomial needs trials=, the number of trials of each row, in every call")
+            raise ValueError(
+                "binomial needs trials=, the number of trials of each row, in every call; "
+                "single outcomes, 0 or 1, are of 'bernoulli'"
+            )
         if "trials" in has and family.known != "trials":
             raise ValueError("only binomial has trials")
         return known

@@ -35,6 +35,7 @@ from ._standardising import learnt
 from ._terms import (
     coded,
     learn_new_levels,
+    named_effects,
     place_names,
     plain_rows,
     prior_words,
@@ -372,13 +373,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         )
 
     def _summarised(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Effects of the levels of factors by their own names."""
-        if named.get("fixed_effects", np.empty(0)).ndim != 2:  # of each class they stay together
-            return super()._summarised(named)
+        """Effects of the levels of factors, and of ordered levels, by their own names."""
+        if not self._has_terms or named.get("fixed_effects", np.empty((0, 0))).ndim != 2:
+            return super()._summarised(named)  # of each class they stay together
         kept = {name: values for name, values in named.items() if name != "fixed_effects"}
-        return super()._summarised(
-            kept | dict(zip(self._place_names["level_of_factor"], named["fixed_effects"].T))
-        )
+        return super()._summarised(kept | named_effects(self, named))
 
     @property
     def _place_names(self) -> dict[str, list[str]]:

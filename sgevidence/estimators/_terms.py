@@ -406,6 +406,15 @@ def place_names(model: Any) -> dict[str, list[str]]:
     }
 
 
+def named_effects(model: Any, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Draws (M,) of effects that stand in a summary: of the levels of factors, and of ordered levels."""
+    fixed, groups = (find(model._units.coding)[0] for find in (fixed_effects, group_effects))
+    ordered = {term.name for term in terms_of(model) if isinstance(term, Monotone)}
+    shown = ordered | {effect.term for effect in fixed}
+    each = [draws for name in ("fixed_effects", "effects") if name in named for draws in named[name].T]
+    return {effect.label: draws for effect, draws in zip([*fixed, *groups], each) if effect.term in shown}
+
+
 def gaussian_family(linear_model: Any) -> Gaussian:
     """The noise of a linear regression, as a family has it."""
     if linear_model.noise_std is not None:

@@ -25,9 +25,14 @@ from ..effects import (
     products,
 )
 from ..history import Rows
+from ..model_selection import factor_in_digits
 from ..models import rscale_of
 from ..tables import Table, with_errors
-from ._result import EQUAL_WITHIN, array_of, levels_in, ratio
+from ._report import report
+from ._result import EQUAL_WITHIN, array_of, levels_in
+
+#: Name of the null model where each subject has several rows.
+SUBJECTS_ALONE = "subjects alone"
 
 
 class AnovaTable(Table):
@@ -49,11 +54,42 @@ class AnovaTable(Table):
         Sentences, or other tables, below.
     """
 
+    _facts: tuple[str, int, float] | None = None  #: name of the null model, rows, scale of effects
+
+    def report(self, format: str = "text") -> str:
+        """The analysis for a paper, with the columns of JASP.
+
+        Parameters
+        ----------
+        format : {"text", "markdown", "latex", "html"}, default="text"
+
+        Returns
+        -------
+        str
+            All models with their probabilities and Bayes factors against the null model, the sentences on the
+            best one, the prior and the software.
+
+        Raises
+        ------
+        ValueError
+            For another format, and for a part of the table.
+        """
+        if self._facts is None:
+            raise ValueError("a report is of the table that anova() returns, and this is a part of it")
+        null, n, r = self._facts
+        values, stds = (np.append(self[name], 0.0) for name in self.columns)
+        prior = f"Prior: effects of each term, in units of σ, ~ Cauchy(0, {r:.3g}) (Rouder and others, 2012)."
+        if null == SUBJECTS_ALONE:
+            prior = f"{prior[:-1]}, of subjects ~ Cauchy(0, {GROUP_SCALE:g})."
+        said = [f"Analysis of variance: n = {n}", prior]
+        names = [*self.index, null]
+        return report(names, names, values, stds, "under", said, format)
+
     def _printed(self) -> Table:
         value, std = self["log_bayes_factor"], self["log_bayes_factor_std"]
         shown = {
             "log Bayes factor ± error": with_errors(value, std),
-            "Bayes factor": [ratio(one) for one in value],
+            "Bayes factor": [factor_in_digits(one) for one in value],
         }
         return Table(shown, self.index)
 
@@ -136,7 +172,9 @@ def anova(
         alone, error = _log_bayes_factor([], who, z, r)
         found = np.column_stack([found[:, 0] - alone, np.hypot(found[:, 1], error)])
     columns = dict(zip(("log_bayes_factor", "log_bayes_factor_std"), found.T))
-    return AnovaTable(columns, [" + ".join(one) for one in models])
+    table = AnovaTable(columns, [" + ".join(one) for one in models])
+    table._facts = ("one common mean" if who is None else SUBJECTS_ALONE, len(y), r)
+    return table
 
 
 def _models(
@@ -166,7 +204,8 @@ def _contrasts(factors: Any, n: int) -> dict[str, np.ndarray]:
     """Orthonormal contrasts of the levels at each row, by factor."""
     if not (isinstance(factors, Mapping) or hasattr(factors, "columns")):
         raise TypeError(
-            f"factors must be a mapping of names to levels, or a DataFrame, got {type(factors).__name__}"
+            f"factors must be a mapping of names to levels, or a DataFrame, got {type(factors).__name__}: "
+            f"write {{{getattr(factors, 'name', None) or 'group'!r}: …}}"
         )
     names = list(factors.columns if hasattr(factors, "columns") else factors)
     if not names:

@@ -347,9 +347,8 @@ def contingency(
 
 
 def _table(table: Any) -> np.ndarray:
-    if np.ndim(table) == 1 or any(
-        isinstance(cell, str) for cell in np.ravel(np.asarray(table, dtype=object))
-    ):
+    cells = np.asarray(table, dtype=object)
+    if cells.ndim == 1 or any(isinstance(cell, str) for cell in cells.ravel()):
         raise ValueError(
             "table must be two-dimensional counts; contingency(a, b) counts cases whose labels are a and b"
         )
@@ -361,14 +360,16 @@ def _table(table: Any) -> np.ndarray:
 
 def _cases(rows: Any, columns: Any) -> tuple[np.ndarray, Levels]:
     """Counts of cases, and the labels of rows and columns."""
+    counted = "give one label per case, or one table of counts, [[3, 4], [5, 6]]"
     try:
         n = np.size(columns)
         of_rows, row_levels = levels_in("table", rows, n, "columns")
         of_columns, column_levels = levels_in("columns", columns, n)
     except ValueError as error:
-        raise ValueError(
-            f"{error}: give one label per case, or one table of counts, [[3, 4], [5, 6]]"
-        ) from None
+        raise ValueError(f"{error}: {counted}") from None
+    n_cells, numbers = len(row_levels) * len(column_levels), (int, float)
+    if n < n_cells and all(isinstance(level, numbers) for level in (*row_levels, *column_levels)):
+        raise ValueError(f"{n} pairs of numbers are labels of a table of {n_cells} cells: {counted}")
     counts = np.zeros((len(row_levels), len(column_levels)))
     np.add.at(counts, (of_rows, of_columns), 1.0)
     return counts, (row_levels, column_levels)

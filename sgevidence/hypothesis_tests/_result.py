@@ -13,7 +13,6 @@ The coordinate u of the effect is the real line, on which both integrands fall o
 Symbols: ``u`` = coordinate, (m,).
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
@@ -23,10 +22,11 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils import check_array
 
-from ..model_selection import in_words
+from ..model_selection import factor_in_digits, factor_or_fraction, in_words
 from ..models import closed_in, rscale_of
 from ..rows import cells_named, missing_in, refuse_extreme, refuse_unreadable
 from ..tables import LINE_WIDTH, in_lines, with_errors
+from ._report import report
 
 #: Nats below the maximum at which an integrand is nothing.
 NULLS_TAIL_NATS = 45.0
@@ -263,6 +263,37 @@ class BayesFactorResult:
             raise TypeError("a contingency table has no rscale: call contingency with another concentration")
         return BayesFactorResult(replace(self._test, rscale=rscale_of(self._test.scales, rscale)))
 
+    def report(self, format: str = "text") -> str:
+        """The test for a paper, as tables of :func:`~sgevidence.compare` are reported, with JASP's columns.
+
+        Parameters
+        ----------
+        format : {"text", "markdown", "latex", "html"}, default="text"
+
+        Returns
+        -------
+        str
+            Both hypotheses with their probabilities and the Bayes factor, the classical statistics, the
+            sentence with error and strength, the prior, the Bayes factor under half and twice its scale, and
+            the software.
+
+        Raises
+        ------
+        ValueError
+            For another format.
+        """
+        test = self._test
+        names = [f"{words} (H{k})" for words, k in zip(test.hypotheses, (1, 0))]
+        shown = ", ".join(f"{name} = {number:.4g}" for name, number in self.statistics.items())
+        said = [f"{test.name}: {shown}", f"Prior: {test.prior}."]
+        if self.rscale is not None:
+            half, twice = (
+                factor_or_fraction(self.with_rscale(k * self.rscale).log_bayes_factor) for k in (0.5, 2.0)
+            )
+            said[1] += f" Under half its scale the Bayes factor of H1 over H0 is {half}, under twice {twice}."
+        values, stds = np.array([self.log_bayes_factor, 0.0]), np.array([self.log_bayes_factor_std, 0.0])
+        return report(names, ["H1", "H0"], values, stds, "if", said, format)
+
     def __repr__(self) -> str:
         value, (alternative, null) = self.log_bayes_factor, self._test.hypotheses
         error = with_errors(np.array([value]), np.array([self.log_bayes_factor_std]))[0].strip()
@@ -271,24 +302,14 @@ class BayesFactorResult:
         return "\n".join(
             [
                 f"{self._test.name}: {shown}",
-                f"Bayes factor {ratio(value)} (log: {error}); {self._test.prior}",
+                f"Bayes factor {factor_in_digits(value)} (log: {error}); {self._test.prior}",
                 *in_lines(
-                    f"The data are {ratio(abs(value))} times as probable if {first} as if {second}: "
-                    f"{_strength(value)}.",
+                    f"The data are {factor_in_digits(abs(value))} times as probable if {first} as if "
+                    f"{second}: {_strength(value)}.",
                     LINE_WIDTH,
                 ),
             ]
         )
-
-
-def ratio(log_factor: float) -> str:
-    """A Bayes factor with three digits, however large it is."""
-    if abs(log_factor) < 13.0:  # nats up to which a Bayes factor is written without an exponent of its own
-        digits = f"{math.exp(log_factor):.3g}"
-        return digits if "e+" not in digits else f"{float(digits):.0f}"
-    exponent, rest = divmod(log_factor / math.log(10), 1)
-    mantissa = f"{10**rest:.1f}"
-    return f"1.0e{exponent + 1:+03.0f}" if mantissa == "10.0" else f"{mantissa}e{exponent:+03.0f}"
 
 
 def _strength(log_factor: float) -> str:

@@ -23,10 +23,12 @@ from ._probabilities import (
     in_words,
     log_bayes_factor,
     log_model_prior,
+    printed_names,
     probability_interval,
     term_probabilities,
 )
 from ._replicate import Replicates, replicate, seed
+from ._report import factor_in_digits, factor_or_fraction, likelier, rendered, software
 from ._search import FullData, checked_scorer, evidence_scorer, evidence_scorers
 
 __all__ = [
@@ -55,7 +57,13 @@ __all__ = [
     "candidate",
     "candidates",
     "check_comparable",
+    "factor_in_digits",
+    "factor_or_fraction",
     "in_words",
+    "likelier",
+    "printed_names",
+    "rendered",
+    "software",
     "checked_scorer",
     "Candidate",
     "last_step",

@@ -67,6 +67,15 @@ def as_printed(name: Any) -> str:
     return str(name).replace("formula=", "", 1)
 
 
+def printed_names(names: Sequence[Any]) -> list[str]:
+    """Names of models in a printed table: what they differ by, where all are of one class."""
+    printed = [as_printed(name) for name in names]
+    head = printed[0].partition("(")[0] + "("
+    is_class = head[:-1].isidentifier() and len(printed) > 1
+    are_alike = is_class and all(name.startswith(head) and name.endswith(")") for name in printed)
+    return [name[len(head) : -1] for name in printed] if are_alike else printed
+
+
 def log_model_prior(model_prior: ArrayLike | Mapping[str, float] | None, names: Sequence[str]) -> np.ndarray:
     """Normalised log prior probabilities of models, (n_models,).
 

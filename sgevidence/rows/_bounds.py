@@ -103,8 +103,10 @@ def read_event(event: Any, X: np.ndarray) -> np.ndarray:
     values = np.asarray(event)
     texts = [one for one in values.ravel().tolist() if isinstance(one, str | bytes)]
     if texts:
+        labels = " and ".join(map(repr, list(dict.fromkeys(texts))[:3]))
         raise ValueError(
-            f"{needed} the label {texts[0]!r}: give status == {texts[0]!r}, if that is the event"
+            f"{needed} the labels {labels}: give that of the event, as "
+            f"event=X['status'] == {texts[0]!r} or Surv(time, status == {texts[0]!r})"
         )
     found = column(event, "event", X)
     if np.any(wrong := (found != 0) & (found != 1)):

@@ -75,6 +75,8 @@ def bad_cell(name: str, array: Any, takes_factors: bool = False, takes_missing: 
                 float(value)
             except (ValueError, TypeError) as error:
                 remedy = "leave the column out, or give numbers"
+                if name == "y":
+                    remedy = "give numbers, or take BayesianSoftmaxRegression for labels"
                 if takes_factors and label:
                     remedy += f"; levels are a factor, terms=[Factor({label.removeprefix('column ')})]"
                 return f"{error}, in {place(label, row)} of {name}, counted from 0: {remedy}"
@@ -91,7 +93,7 @@ def dates_in(name: str, where: str, value: Any) -> str:
     of_series = "; times of a series belong in its index" if name == "X" else ""
     return (
         f"{name} has dates or durations, {value} in {where}, whose numbers depend on their unit: give "
-        f"numbers, such as the days since the first{of_series}"
+        f"numbers, such as the days since the first, (x - x.min()).dt.days{of_series}"
     )
 
 

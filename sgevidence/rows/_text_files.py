@@ -227,7 +227,8 @@ class TextFormat(NamedTuple):
         import pyarrow.compute as pc
 
         n_before = 0
-        present = [name for name in numbers if name in self._opened([path], {}).schema.names]
+        as_read = {field.name: str(field.type) for field in self._opened([path], {}).schema}
+        present = [name for name in numbers if as_read.get(name, "bool") != "bool"]  # true and false are read
         as_text = self._opened([path], dict.fromkeys(present, pyarrow().string()))
         for batch in as_text.to_batches(columns=present, use_threads=False):
             for name, column in zip(present, batch.columns):

@@ -139,3 +139,14 @@ def test_effects_of_classes_say_their_class(stays):
 
 def test_axes_of_survival_have_the_name_of_the_times(stays):
     assert DISPLAYS["survival"](stays).ax_.get_xlabel() == "length_of_stay"
+
+
+def test_a_picture_stands_in_a_part_of_a_figure(stays):
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(12, 4), layout="constrained")
+    left, right = figure.subfigures(1, 2)
+    model = fitted(stays, FORMULAS[-1])
+    assert EvidenceDisplay.from_estimator(model, ax=left.subplots()).figure_ is left
+    assert figure.get_size_inches().tolist() == [12, 4]
+    assert not right.axes

@@ -85,3 +85,19 @@ def test_products_have_the_names_of_levels(uneven):
     assert model.posterior_samples()["fixed_effects"].shape[1] == 2 + 3 + 6 + 1
     products = effects[effects["term"] == "kind:sex"]["mean"]
     assert products.to_numpy().reshape(2, 3).sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
+
+
+def test_ordered_levels_stand_in_the_summary_with_the_numbers_of_effects(rng):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": rng.normal(size=60), "site": rng.choice(["x", "y"], 60)})
+    frame["dose"] = pd.Categorical(
+        rng.choice(["low", "mid", "high"], 60), ["low", "mid", "high"], ordered=True
+    )
+    frame["y"] = frame["a"] + frame["dose"].cat.codes + rng.normal(size=60)
+    for formula in ("y ~ a + mo(dose)", "y ~ mo(dose) + site + (1 | site)"):
+        model = BayesianLinearRegression(formula=formula, random_state=0).fit(frame)
+        shown, known = model.summary().to_frame(), model.effects_
+        for name in ("mo(dose)[mid]", "mo(dose)[high]"):
+            assert shown.loc[name, "mean"] == pytest.approx(known.loc[name, "mean"], rel=1e-9)
+            assert shown.loc[name, "sd"] == pytest.approx(known.loc[name, "sd"], rel=1e-9)
+        assert not any(name.startswith("1 | site[") for name in shown.index)  # many: they are in effects_

@@ -120,3 +120,10 @@ def test_a_column_that_a_file_lacks_is_named_before_text_beside_it(tmp_path, end
         ValueError, match=rf"rows.{ending}: no column {lost}: its columns are \['size', 'town', 'y'\]"
     ):
         BayesianLinearRegression().fit(RowSource(path, **roles))
+
+
+def test_text_beside_a_column_of_true_and_false_is_named(tmp_path):
+    table = pd.DataFrame({"member": [True, False, True], "town": ["a", "b", "a"], "y": [1.0, 3.0, 2.0]})
+    table.to_csv(path := tmp_path / "rows.csv", index=False)
+    with pytest.raises(ValueError, match=r"column 'town' has text, 'a' in row 0"):
+        BayesianLinearRegression().fit(RowSource(path, target="y"))

@@ -1,5 +1,7 @@
 """Results: sentences, more rows, other scales, pictures; and bad input in words that name the argument."""
 
+import re
+
 import numpy as np
 import pytest
 from data_of_r import DOLLS, SLEEP, TOOTH
@@ -100,7 +102,7 @@ def test_the_sentence_names_the_more_probable_hypothesis():
 def test_enormous_factors_are_written():
     result = ttest(np.arange(2000.0) + 1e4)
     assert result.bayes_factor == np.inf and result.log_bayes_factor > 709
-    assert "Bayes factor inf" not in repr(result) and "e+" in repr(result)
+    assert re.search(r"Bayes factor \d\.\de\d{4} ", repr(result))
     assert proportion(5000, 10000).bayes_factor < 1
 
 
@@ -145,6 +147,11 @@ REFUSED = [
         lambda: contingency([50, 48], [21, 41]),
         r"a level of its own in each row: give one label per case, or one",
     ),
+    (
+        lambda: contingency([10, 10, 12], [8, 8, 9]),
+        "3 pairs of numbers are labels of a table of 4 cells: give",
+    ),
+    (lambda: contingency([[1, 2], [3]]), "table must be two-dimensional"),
     (lambda: contingency(list("aabb"), list("uvu")), r"shape of columns, \(3,\), got \(4,\)"),
     (lambda: contingency(["a", "b", None], list("uvu")), "table has missing values"),
     (lambda: contingency(list("aabb"), list("uuuu")), "columns must have two levels"),

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sgevidence import (
     BayesianAutoregression,
     BayesianGLM,
+    BayesianGMM,
     BayesianLinearRegression,
     EvidenceFeatureSelector,
     EvidenceModelAverager,
@@ -48,7 +49,7 @@ def test_numbers_of_the_sentence():
 
 
 @pytest.mark.parametrize(
-    "log_factor, size", [(0.0, "1"), (math.log(7.25), "7.25"), (math.log(1234), "1234"), (1e4, "8.8e4342")]
+    "log_factor, size", [(0.0, "1"), (math.log(7.25), "7.25"), (math.log(1234), "1230"), (1e4, "8.8e4342")]
 )
 def test_sizes_of_any_factor(log_factor, size):
     text = one_line(compare({"a": evidence(-5.0), "b": evidence(-5.0 - log_factor)}).report())
@@ -148,6 +149,17 @@ def test_formulas_are_not_named_in_each_row():
     table = compare(results)
     assert "formula=" not in repr(table) and repr(table).count("formula") <= 1
     assert "formula=" not in table._repr_html_() and "formula=" not in table.report()
+
+
+def test_models_of_one_class_go_by_what_they_differ_in():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    table = compare([BayesianGMM(k, random_state=0).fit(X) for k in (1, 2)])
+    text = one_line(table.report())
+    assert "BayesianGMM" not in text and "under n_components=1 as under n_components=2" in text
+    y = np.random.default_rng(1).normal(size=40)
+    linear = BayesianLinearRegression(sampler=Exact(100)).fit(X, y)
+    mixed = compare([linear, BayesianGLM("gaussian", random_state=0).fit(X, y)]).report()
+    assert "BayesianLinearRegression" in mixed and "BayesianGLM" in mixed
 
 
 def test_priors_of_models_go_by_the_names_that_are_printed():
