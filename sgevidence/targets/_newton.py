@@ -253,6 +253,8 @@ def anchored_at_mode(path: Path, start: np.ndarray, rng: np.random.Generator) ->
 MAX_LOCKSTEPS, CLIMBED_TO_NATS, WALL_STEP = 120, 1e-5, 1e-7
 #: Variance in units of the widths, of which the first step makes use: a third of a prior.
 FIRST_VARIANCE = 0.1
+#: Nats below the best point, S, beyond which a climb follows the logarithm of what is missing.
+FAR_BELOW_NATS = 1000.0
 #: Rows that count so many times are nearly all likelihood; Newton steps that are taken on it.
 LIKELIHOOD, LIKELIHOOD_STEPS = 100.0, 5
 #: Directions, and how near.
@@ -291,10 +293,10 @@ def climb_together(target: Target, starts: np.ndarray, widths: np.ndarray) -> Cl
         ahead, slope = _value_and_grad(target, x[i] + s, widths)
         gains = np.isfinite(ahead) & (ahead >= f[i] + 1e-4 * np.sum(s * g[i], axis=1))
         t[i] = np.where(gains, np.minimum(1.0, 4 * t[i]), t[i] / 4)
-        # curvatures are those of −log(1 + F − f), times 1 + F − f, with F the best so far: an exponential
+        # curvatures are those of −log(S + F − f), times S + F − f, with F the best so far: an exponential
         # comes down by a step, not by as many as it has powers of e
         best = f[np.isfinite(f)].max()
-        missing = 1 + np.maximum(best - np.array([ahead, f[i]])[:, gains], 0.0)
+        missing = FAR_BELOW_NATS + np.maximum(best - np.array([ahead, f[i]])[:, gains], 0.0)
         j, s, ratio = i[gains], s[gains], missing[0] / missing[1]
         y = g[j] * ratio[:, None] - slope[gains]
         H[j] /= ratio[:, None, None]
