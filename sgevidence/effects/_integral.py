@@ -161,7 +161,7 @@ POINTS_SHARE, MAX_FITS = 0.6, 6
 #: Fits after which so many effective points will do.
 FIRST_FITS, MIN_WANTED = 2, 300.0
 #: Standard error above which the points are doubled, nats, and doublings at most.
-WANTED_ERROR_NATS, MAX_DOUBLINGS = 0.02, 3
+WANTED_ERROR_NATS, MAX_POINT_DOUBLINGS = 0.02, 3
 #: Effective points without which the error bar says little.
 MIN_EFFECTIVE_POINTS = 80.0
 #: Share of a width by which derivatives are taken.
@@ -230,7 +230,7 @@ def importance_by_sequences(
             shares = np.exp(means - means.max())
             std = float(STUDENT * np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
             found = Integral(weights.log_mean, std, x, log_w, weights.ess)
-            if n_longer == MAX_DOUBLINGS or (std < WANTED_ERROR_NATS and doubt(found) is None):
+            if n_longer == MAX_POINT_DOUBLINGS or (std < WANTED_ERROR_NATS and doubt(found) is None):
                 return found
             n_longer += 1
         fit += 1
