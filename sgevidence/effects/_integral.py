@@ -158,8 +158,10 @@ N_SEQUENCES = 16
 STUDENT = ((N_SEQUENCES - 1) / (N_SEQUENCES - 3)) ** 0.5
 #: Share of effective points from which q is kept, and fits of q at most.
 POINTS_SHARE, MAX_FITS = 0.6, 6
-#: Fits after which so many effective points will do, and times as many points of the last fit.
-FIRST_FITS, MIN_WANTED, LAST_FIT_FACTOR = 2, 300.0, 4
+#: Fits after which so many effective points will do.
+FIRST_FITS, MIN_WANTED = 2, 300.0
+#: Standard error above which the points are doubled, nats, and doublings at most.
+WANTED_ERROR_NATS, MAX_POINT_DOUBLINGS = 0.02, 3
 #: Effective points without which the error bar says little.
 MIN_EFFECTIVE_POINTS = 80.0
 #: Share of a width by which derivatives are taken.
@@ -216,32 +218,43 @@ def integrate(
 def importance_by_sequences(
     log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int, n_normals: int = 0
 ) -> Integral:
-    """Sequences of q, which is fitted again while few of the points are effective."""
-    k, shift, width = len(q.parts[0].centre), np.zeros(n_normals), np.ones(n_normals)
-    for fit in range(MAX_FITS + 1):
-        n = n_points // N_SEQUENCES * (LAST_FIT_FACTOR if fit == MAX_FITS else 1)
-        pair = 2 if n_normals else 1  # points with the same x, whose normals have opposite signs
-        x = np.concatenate([q.points(rng, n // pair) for _ in range(N_SEQUENCES)])
-        half = rng.standard_normal((len(x), 1, n_normals))
-        standard = (half * np.array([[1.0], [-1.0]])[:pair]).reshape(pair * len(x), n_normals)
-        x = np.repeat(x, pair, axis=0)
-        normals = shift + width * standard
-        x = np.concatenate([x, normals], axis=1)
-        log_ratio = 0.5 * np.sum(standard**2 - normals**2, axis=1) + np.sum(np.log(width))
-        log_w = log_f(x) + log_ratio - q.log_density(x[:, :k])
-        log_w = np.where(np.isnan(log_w), -np.inf, log_w)
+    """Sequences of q, which is fitted again while few of the points are effective, and then made longer."""
+    k, normal, fit, n_longer = len(q.parts[0].centre), (np.zeros(n_normals), np.ones(n_normals)), 0, 0
+    while True:
+        n = n_points // N_SEQUENCES * 2**n_longer
+        x, log_w = weighted_points(log_f, q, rng, n, normal)
         weights = Weights(log_w)
         wanted = POINTS_SHARE * len(x) if fit < FIRST_FITS else min(MIN_WANTED, POINTS_SHARE * len(x))
-        if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
-            break
+        if fit == MAX_FITS or n_longer or (weights.ess > wanted and not is_heavy(log_w)):
+            means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
+            shares = np.exp(means - means.max())
+            std = float(STUDENT * np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
+            found = Integral(weights.log_mean, std, x, log_w, weights.ess)
+            if n_longer == MAX_POINT_DOUBLINGS or (std < WANTED_ERROR_NATS and doubt(found) is None):
+                return found
+            n_longer += 1
+        fit += 1
         # points for each dimension that are effective when q is fitted, if need be by flattened weights
         tempered = flattened(log_w, 10 * k)
         q = Proposal.fitted(x[:, :k], tempered, rng)
-        shift, width = fitted_normals(normals, tempered)
-    means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
-    shares = np.exp(means - means.max())
-    std = float(STUDENT * np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
-    return Integral(weights.log_mean, std, x, log_w, weights.ess)
+        normal = fitted_normals(x[:, k:], tempered)
+
+
+def weighted_points(
+    log_f: Density, q: Proposal, rng: np.random.Generator, n: int, normal: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points of sequences of length n, with normals of this mean and width, and their log weights."""
+    shift, width = normal
+    pair = 2 if len(shift) else 1  # points with the same x, whose normals have opposite signs
+    x = np.concatenate([q.points(rng, n // pair) for _ in range(N_SEQUENCES)])
+    half = rng.standard_normal((len(x), 1, len(shift)))
+    standard = (half * np.array([[1.0], [-1.0]])[:pair]).reshape(pair * len(x), len(shift))
+    x = np.repeat(x, pair, axis=0)
+    normals = shift + width * standard
+    log_ratio = 0.5 * np.sum(standard**2 - normals**2, axis=1) + np.sum(np.log(width)) - q.log_density(x)
+    x = np.concatenate([x, normals], axis=1)
+    log_w = log_f(x) + log_ratio
+    return x, np.where(np.isnan(log_w), -np.inf, log_w)
 
 
 def is_heavy(log_w: np.ndarray) -> bool:

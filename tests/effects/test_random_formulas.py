@@ -2,7 +2,7 @@
 
 A formula is drawn from its number: terms in one of their spellings, a response that may stand in a function,
 names that need backticks.  The reference has no formula: columns are made by numpy, and terms are objects.
-Other families, and predictors of noise and of zeros, are held against other frames.
+Predictors of noise and of zeros are held against other frames, those of hurdles against other counts, too.
 """
 
 from functools import partial
@@ -18,6 +18,7 @@ from sgevidence import (
     Factor,
     Group,
     Interaction,
+    Monotone,
     Smooth,
 )
 
@@ -40,16 +41,18 @@ NAMES = [
     "zeta",
     "q:r",
 ]
+#: Functions of the response, their slopes in powers of y, and the logarithm of each in front.
 LEFT = {
-    "{y}": (lambda y: y, 0.0),
-    "log({y})": (np.log, -1.0),
-    "log({y} / 2)": (lambda y: np.log(y / 2), -1.0),
+    "{y}": (lambda y: y, 0.0, 0.0),
+    "log({y})": (np.log, -1.0, 0.0),
+    "log({y} / 2)": (lambda y: np.log(y / 2), -1.0, 0.0),
+    "sqrt({y})": (np.sqrt, -0.5, -np.log(2.0)),
 }
 
 
 def rows_of(rng):
     n = int(rng.choice([30, 45, 60]))
-    names = dict(zip("xzfghy", map(str, rng.permutation(NAMES)[:6])))
+    names = dict(zip("xzfghmy", map(str, rng.permutation(NAMES)[:7])))
     g = rng.integers(0, 6, n)
     role = {
         "x": (rng.gamma(4.0, 1.0, n) + 0.5).round(1),  # with values that come again
@@ -57,6 +60,7 @@ def rows_of(rng):
         "f": rng.choice(["lo", "mid", "hi"], n),
         "g": [f"s{k}" for k in g] if rng.random() < 0.5 else g,
         "h": rng.choice(["u", "v"], n),
+        "m": rng.integers(1, 5, n),
     }
     eta = np.log(role["x"]) + rng.standard_normal(6)[g] + 0.5 * (role["f"] == "lo") * role["x"] ** 0.5
     role["y"] = np.exp(0.3 * (eta + 0.5 * rng.standard_normal(n)))
@@ -71,7 +75,7 @@ def quoted(rng, name):
 def a_term(rng, q, names, kind):
     """Text, columns of numbers by name, and terms."""
     f, g, h = (names[key] for key in "fgh")
-    x, z = names["x"], names["z"]
+    x, z, m = names["x"], names["z"], names["m"]
     log, square = {"L": lambda X: np.log(X[x])}, {"Q": lambda X: X[x] ** 2}
     kinds = {
         "x": (f"{q('x')}", [x], {}, []),
@@ -98,6 +102,26 @@ def a_term(rng, q, names, kind):
         "0+h|g": (f"(0 + {q('h')} | {q('g')})", [], {}, [Group(g, by=Factor(h), intercept=False)]),
         "1|g/h": (f"(1 | {q('g')} / {q('h')})", [], {}, [Group(g), Group((g, h))]),
         "1|g:h": (f"(1 | {q('g')}:{q('h')})", [], {}, [Group((g, h))]),
+        "offset": (f"offset(log({q('x')}))", [], {}, []),
+        "mo": (f"mo({q('m')})", [], {}, [Monotone(m)]),
+        "s(by=f)": (
+            f"{q('f')} + s({q('x')}, k=6, by={q('f')})",
+            [x],
+            {},
+            [Factor(f), Interaction(x, Factor(f)), Smooth(x, n_basis=6, by=f)],
+        ),
+        "s(by=g)": (
+            f"(1 | {q('g')}) + s({q('x')}, by={q('g')}, k=6)",
+            [x],
+            {},
+            [Group(g, by=x), Smooth(x, n_basis=6, by=g)],
+        ),
+        "blocks": (
+            f"(1 + {q('x')} | {q('g')}) + (0 + {q('z')} | {q('g')})",
+            [x, z],
+            {},
+            [Group(g, by=x), Group(g, by=z, intercept=False, origin=0)],
+        ),
     }
     return kinds[kind]
 
@@ -106,6 +130,7 @@ SETS = [
     ["x"], ["log"], ["x", "square"], ["poly"], ["scale", "f"], ["log*f"], ["x:h"], ["s(log)"], ["log", "1|g"],
     ["x", "z|g"], ["log", "z||g"], ["x", "h|g"], ["scale", "f||g"], ["f", "0+h|g"], ["log", "1|g/h"],
     ["square", "1|g:h"], ["poly", "1|g"], ["log*f", "1|g"], ["scale", "x", "square", "f"],
+    ["x", "mo"], ["mo", "1|g"], ["s(by=f)"], ["s(by=g)"], ["blocks"], ["blocks", "f", "mo"],
 ]  # fmt: skip
 #: Other frames that say the same; of renamed columns the formula is written anew.
 OTHERS = ["rows", "columns", "levels", "names", "terms", "unit of y", "unit of x", "stream"]
@@ -130,9 +155,9 @@ def evidence(text, frame, **how):
     return model.log_evidence_, model.log_evidence_std_, model
 
 
-def reference(frame, names, pieces, left):
+def reference(frame, names, pieces, left="{y}", model=BayesianLinearRegression, **known):
     """The model without a formula."""
-    function, slope = LEFT[left]
+    function, power, more = LEFT[left]
     X, y = frame.drop(columns=names["y"]), frame[names["y"]].to_numpy()
     linear = list(dict.fromkeys(name for piece in pieces for name in piece[1]))
     for piece in pieces:
@@ -143,8 +168,9 @@ def reference(frame, names, pieces, left):
         X = X.assign(P1=Q[:, 1], P2=Q[:, 2])
         linear = [name for name in linear if name not in (names["x"], "Q")] + ["P1", "P2"]
     terms = [term for piece in pieces if piece[3] != "poly" for term in piece[3]]
-    model = BayesianLinearRegression(terms=terms, columns=linear, random_state=0).fit(X, function(y))
-    return model.log_evidence_ + slope * np.sum(np.log(y)), model.log_evidence_std_
+    model = model(terms=terms, columns=linear, random_state=0).fit(X, function(y), **known)
+    slopes = power * np.sum(np.log(y)) + len(y) * more if left != "{y}" else 0.0
+    return model.log_evidence_ + slopes, model.log_evidence_std_
 
 
 def changed(rng, what, frame, names, pieces, written):
@@ -163,7 +189,7 @@ def changed(rng, what, frame, names, pieces, written):
             0.0,
         )
     if what == "names":
-        new = dict(zip("xzfghy", ["Länge in m", "z", "f f", "g`"[:1], "_h", "y (kg)"]))
+        new = dict(zip("xzfghmy", ["Länge in m", "z", "f f", "g`"[:1], "_h", "m:1", "y (kg)"]))
         return frame.rename(columns={names[key]: new[key] for key in names}), new, written(new, 1), 0.0
     if what == "terms":
         return frame, names, pieces[::-1], 0.0
@@ -189,7 +215,7 @@ def check(number):
     if what == "stream":
         stream = BayesianLinearRegression(formula=text, random_state=0, units=model.units_)
         kept = [frame[k : k + 30] for k in range(0, len(frame), 30)]
-        if all(set(part[names[key]]) == set(frame[names[key]]) for part in kept[:1] for key in "fgh"):
+        if all(set(part[names[key]]) == set(frame[names[key]]) for part in kept[:1] for key in "fghm"):
             for part in kept:
                 stream.partial_fit(part)
             # means of contrasts, knots and statistics of polynomials are those of the first rows
@@ -250,41 +276,88 @@ def predictor(rng, names):
 def check_family(number):
     """A family with a random formula against the same of another frame."""
     family, label = FAMILIES[number % len(FAMILIES)]
-    rng, frame, names, _, _, written = formula(number)
+    rng, frame, names, *_ = formula(number)
     y = names["y"]
     frame = frame.assign(**{y: as_family(rng, family, frame[y].to_numpy())})
     kinds = PREDICTORS[number // len(FAMILIES) % len(PREDICTORS)]
-    pieces = written(names, number)
+    own = SETS[number % len(SETS)]
     if family == "softmax":  # which has no groups and no curves whose scale is inferred
-        fixed = [kind for kind in SETS[number % len(SETS)] if "|" not in kind and kind != "s(log)"] or ["x"]
-        written = partial(written, kinds=fixed)
-        pieces = written(names, number)
+        own = [kind for kind in own if kind in ("x", "log", "poly", "scale", "f", "log*f", "x:h")] or ["x"]
+    has_offset = "poisson" in family or "binomial" in family
+
+    def written(names, seed, kinds=tuple(own) + ("offset",) * has_offset):
+        rng = np.random.default_rng(seed)
+        return [a_term(rng, lambda key: quoted(rng, names[key]), names, kind) for kind in kinds]
+
+    pieces = written(names, number)
     if any(
         "|" in piece[0] for piece in pieces
     ):  # few rows with groups and many columns are annealed, in minutes
         kinds = kinds[:1] if kinds[0] in ("z", "log") else ["z"]
 
-    def fitted(frame, names, pieces, backwards=False):
-        how = {}
+    def fitted(frame, names, pieces, backwards=False, rows_at_once=None, **how):
         if label is not None:
             own = predictor(np.random.default_rng(number), names)
             chosen = kinds[::-1] if backwards else kinds
             how[label] = "~ " + " + ".join(own[kind] for kind in chosen)
         text = joined("{y}", names, pieces)
-        if family == "softmax":
-            model = BayesianSoftmaxRegression(formula=text, random_state=0).fit(frame)
-        else:
-            model = BayesianGLM(family, formula=text, random_state=0, **how).fit(frame)
-        return model.log_evidence_, model.log_evidence_std_, (text, how)
+        model = kind(formula=text, random_state=0, **how)
+        for first in range(0, len(frame), rows_at_once or len(frame)):
+            model.partial_fit(frame[first : first + (rows_at_once or len(frame))], **classes)
+        return model.log_evidence_, model.log_evidence_std_, (text, how, model)
 
+    kind = BayesianSoftmaxRegression if family == "softmax" else partial(BayesianGLM, family)
+    classes = {"classes": ["a", "b", "c"]} if family == "softmax" else {}
     value, std, said = fitted(frame, names, pieces)
-    what = OTHERS[(number // len(FAMILIES)) % (len(OTHERS) - 1)]
+    if label is None and family != "softmax":
+        known = {"offset": np.log(frame[names["x"]])} if has_offset else {}
+        alone, of_alone = reference(frame, names, pieces, model=kind, **known)
+        assert abs(alone - value) < 4 * np.hypot(std, of_alone) + 1e-3, (number, family, said, alone, value)
+    what = OTHERS[(number // len(FAMILIES)) % len(OTHERS)]
+    if what == "stream":
+        if all(set(frame[:30][names[key]]) == set(frame[names[key]]) for key in "fghm"):
+            found, of_found, _ = fitted(frame, names, pieces, rows_at_once=30, units=said[-1].units_)
+            # means of contrasts, knots and statistics of polynomials are those of the first rows
+            assert abs(found - value) < 4 * np.hypot(std, of_found) + 1.5, (
+                number,
+                family,
+                said,
+                found,
+                value,
+            )
+        return
     if what == "unit of y" and not (family.endswith("t") or family == "gaussian"):
         what = "rows"
     other, new, others, more = changed(rng, what, frame, names, pieces, written)
     found, of_found, again = fitted(other, new, others, what == "terms")
     bound = 4 * np.hypot(std, of_found) + 1e-3
     assert abs(found - more - value) < bound, (number, family, what, said, again, found - more, value, std)
+
+
+def check_hurdle(number):
+    """Zeros of a hurdle: what a predictor gains is the same whatever the model of the counts is."""
+    rng, frame, names, _, _, written = formula(number)
+    y = names["y"]
+    frame = frame.assign(**{y: as_family(rng, "hurdle_poisson", frame[y].to_numpy())})
+    own = predictor(np.random.default_rng(number), names)
+    zeros = "~ " + " + ".join(own[kind] for kind in PREDICTORS[number % len(PREDICTORS)])
+    pieces, gains = written(names, number, [k for k in SETS[number % len(SETS)] if "|" not in k] or ["x"]), []
+    for family, text in [
+        ("hurdle_poisson", joined("{y}", names, pieces)),
+        ("hurdle_negative_binomial", f"`{y}` ~ 1"),
+    ]:
+        with_zeros, alone = (
+            BayesianGLM(family, formula=text, zeros=one, random_state=0).fit(frame) for one in (zeros, "~ 1")
+        )
+        error = np.hypot(with_zeros.log_evidence_std_, alone.log_evidence_std_)
+        gains.append((with_zeros.log_evidence_ - alone.log_evidence_, error))
+    (one, of_one), (other, of_other) = gains
+    assert abs(one - other) < 4 * np.hypot(of_one, of_other) + 1e-3, (number, text, zeros, gains)
+
+
+@pytest.mark.parametrize("number", [3, 13])
+def test_zeros_of_a_hurdle_are_apart_from_its_counts(number):
+    check_hurdle(number)
 
 
 @pytest.mark.parametrize("number", [0, 2, 4, 17])
