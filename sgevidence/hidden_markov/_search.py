@@ -176,7 +176,9 @@ def with_windows(
     n_inside = _sums_before(z[:, None] == np.arange(problem.model.n_states))
     n_same = n_inside[windows.stop, windows.state] - n_inside[windows.start, windows.state]
     changes = n_same < windows.stop - windows.start
-    score, out = np.where(changes, problem.log_joint(T), -np.inf), list[np.ndarray]()
+    with np.errstate(invalid="ignore"):
+        log_p = problem.log_joint(T)  # not a number where differences of sums leave no row, or next to none
+    score, out = np.where(changes & ~np.isnan(log_p), log_p, -np.inf), list[np.ndarray]()
     while len(out) < size and score.max() > -np.inf:
         i = int(np.argmax(score))
         new = z.copy()

@@ -119,8 +119,9 @@ class State(NamedTuple):
 
     @property
     def is_rivalled(self) -> bool:
-        """Whether something from the last look has caught up with the particles."""
-        return self.adaptation.rivals is not None and self.adaptation.rivals.caught_up
+        """Whether something has caught up with the particles since the last look, or rows are unlike it."""
+        rivals = self.adaptation.rivals
+        return rivals is not None and (rivals.caught_up or rivals.has_unlike_rows)
 
     @property
     def seen(self) -> Cloud:

@@ -3,12 +3,13 @@
 Where the model knows such a density (:func:`~sgevidence.answers.proposal`) and all rows are at hand, nothing
 need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
 stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
-look at all rows again is asked for whole calls, and when the rows have doubled since it was asked; where the
-posterior has one mode, which is found in some steps, when they have grown by a fiftieth and particles know
-less, also after it has declined if rows are few.  One that finds what no particle knows is asked before
-particles are weighed once the rows have grown a little, and whenever neither weights nor densities at known
-modes cross the chunk.  An answer that is blunt, or in doubt, is offered
-where particles of the rows before are at hand: it is taken if these find clearly less, or know much less.
+look at all rows again is asked for whole calls that double them, and whenever neither weights nor densities
+at known modes cross a chunk: annealing costs more.  After it has declined it waits until the rows have
+doubled, but where few rows have one mode.  Where the posterior has one mode, which is found in some steps, it
+is also asked when they have grown by a fiftieth and particles know less.  One that finds what no particle
+knows is asked before particles are weighed once the rows have grown a little.  An answer that is
+blunt, or in doubt, is offered where particles of the rows before are at hand: it is taken if these find
+clearly less, or know much less.
 
 Symbols: ``M`` = particles.
 """
@@ -74,7 +75,7 @@ class FromProposal(NamedTuple):
     """Take evidence and particles from the model's proposal.
 
     ``first_after`` is the growth of the rows since it was asked, from which it is asked before particles are
-    weighed; if finite, it is asked whenever these do not cross the chunk, too, unless it was blunt.
+    weighed.
     """
 
     n_particles: Callable[[float], int]  #: M after rows of this total weight
@@ -88,12 +89,12 @@ class FromProposal(NamedTuple):
         return model.has_exact_posterior
 
     def applies(self, state: State, path: Path) -> bool:
-        """To rows all of which are at hand, if they have grown since it had no answer, or was blunt."""
+        """To rows all of which are at hand, if they have grown since it had no answer."""
         if not path.memory.complete or self.answers is None:
             return False
         asked = state.adaptation.checks.asked
-        has_answered = state.components is not None and state.answered.n >= asked
-        always = self.is_closed_form(path.model) or (self.first_after < np.inf and has_answered)
+        has_answered = 0.0 < asked <= state.answered.n
+        always = self.is_closed_form(path.model) or has_answered
         return always or path.n >= self._growth(path) * asked
 
     def _growth(self, path: Path) -> float:
@@ -117,7 +118,7 @@ class FromProposal(NamedTuple):
         )
         return (
             state.log_evidence_std > most
-            and state.adaptation.checks.asked < path.n
+            and path.n >= self._growth(path) * state.adaptation.checks.asked
             and self.applies(state, path)
         )
 

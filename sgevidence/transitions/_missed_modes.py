@@ -2,9 +2,9 @@ r"""Maxima that the particles do not know, in a model that may have several: a l
 
 Tempering follows the bulk of the posterior.  Where a narrow peak holds most of the evidence in a volume that
 no particle has met (a first-order phase transition: Skilling 2006), or where a mode has been lost on the way,
-weights and genealogy look as they should.  Now and then, when n has doubled or a maximum that was found has
-caught up (:mod:`._watchlist`), the posterior is climbed from draws of the prior and from particles.  A
-maximum whose Laplace evidence,
+weights and genealogy look as they should.  Now and then, when n has doubled, a maximum that was found has
+caught up or rows are unlike those before (:mod:`._watchlist`), the posterior is climbed from draws of the
+prior and from particles.  A maximum whose Laplace evidence,
 
     log Z_L = log f(a) + (d/2) log 2π − ½ log |P|,
 
@@ -33,9 +33,9 @@ from ..answers import importance_draws
 from ..particles import Cloud, Weights, log_sum_exp, siblings, systematic
 from ..targets import Likelihood, Path, Target
 from ._base import Info, State, Step, Streams
-from ._mode_search import N_LOOKED_AT, Ends, Mode, climbed
+from ._mode_search import MODE_SEARCH_ROWS, N_LOOKED_AT, Ends, Mode, climbed, subsample
 from ._prior_survey import PriorSurvey
-from ._watchlist import AWAY_FACTOR, SHORT_NATS, Watchlist, nearest
+from ._watchlist import AWAY_FACTOR, SHORT_NATS, Usual, Watchlist, nearest
 
 #: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.
 DOUBTFUL_MASS_NATS = 0.5
@@ -81,7 +81,7 @@ class MissedModes:
 
     @staticmethod
     def is_due(state: State, path: Path) -> bool:
-        """Whether n has passed 1, 2, 4, 8, … of a model that may have several modes, or one has caught up.
+        """Whether n has passed 1, 2, 4, 8, … of a model that may have several modes, or it has rivals.
 
         Or nothing is known of other modes, as after an answer for all rows at once.
         """
@@ -129,7 +129,9 @@ class MissedModes:
         points = [*(mode.a for mode in ends.maxima), *ends.walls, *ends.outposts]
         theta = np.array(points).reshape(-1, cloud.theta.shape[1])
         held = np.where(np.isinf(gap), 0.0, gap)  # and may be lost
-        rivals = Watchlist.of(theta, np.concatenate([step.state.cloud.log_evidence - known, held, ends.gap]))
+        gap = np.concatenate([step.state.cloud.log_evidence - known, held, ends.gap])
+        few = subsample(self.rows, MODE_SEARCH_ROWS, self.rng.rows)
+        rivals = Watchlist.of(theta, gap, Usual.of(self.path.model, theta, few))
         return step._replace(
             state=step.state._replace(adaptation=step.state.adaptation._replace(rivals=rivals))
         )

@@ -167,6 +167,17 @@ def test_statistics_of_windows(rng):
         np.testing.assert_allclose(T[:, i], problem.statistics(new[None])[:, 0], atol=1e-9)
 
 
+def test_a_window_without_a_score_does_not_end_the_search_for_others(rng, monkeypatch):
+    """One that leaves a state next to no row is no number; then no window was found, and nothing to sweep."""
+    X = rng.normal(size=(80, 1)) + np.repeat([0.0, 3.0], 40)[:, None]
+    model = BayesianHMM(2, random_state=0).fit(X)
+    problem, z = HiddenStates.of(*problem_of(model, X)[:2]), np.zeros(80, dtype=np.int16)
+    score = HiddenStates.log_joint
+    monkeypatch.setattr(HiddenStates, "log_joint", lambda self, T: np.append(score(self, T)[:-1], np.nan))
+    found = _search.with_windows(problem, z, 4, rng)
+    assert found and np.ptp(found[0]) == 1
+
+
 def far_states(seed, n, scale, p, n_places):
     """Rows of a chain whose states are far from each other, and their states."""
     rng, z = np.random.default_rng(seed), [0]

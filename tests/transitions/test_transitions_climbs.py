@@ -13,7 +13,7 @@ from sgevidence.particles import Cloud
 from sgevidence.targets import Likelihood, Target, find_mode, likelier, outstanding
 from sgevidence.transitions import Adaptation, Mode, State, _mode_search
 from sgevidence.transitions._mode_search import N_CLIMBS, N_OUTPOSTS, climbed
-from sgevidence.transitions._watchlist import Watchlist
+from sgevidence.transitions._watchlist import Usual, Watchlist
 
 ROWS = Rows.of(np.zeros((1, 1)))
 
@@ -65,7 +65,8 @@ def test_rivals_that_are_close_are_climbed_from(rng):
     shape = lambda t: 40.0 * anp.exp(-0.5 * ((t - 9.0) / 0.01) ** 2)  # noqa: E731
     known = np.array([[9.005]])
     without = ends(shape, rng).maxima
-    close, far = (ends(shape, rng, Watchlist(known, np.array([left]))).maxima for left in (1.0, 100.0))
+    usual = Usual(*np.zeros((3, 1)), n=1.0)
+    close, far = (ends(shape, rng, Watchlist(known, np.array([left]), usual)).maxima for left in (1.0, 100.0))
     assert any(abs(mode.a[0] - 9.0) < 0.01 for mode in close)
     for maxima in (without, far):
         assert all(abs(mode.a[0] - 9.0) > 1.0 for mode in maxima)

@@ -24,7 +24,7 @@ from sgevidence.transitions import (
     Streams,
 )
 from sgevidence.transitions._crossing import MissedModes, is_better
-from sgevidence.transitions._watchlist import Watchlist
+from sgevidence.transitions._watchlist import Usual, Watchlist
 
 MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400
 WAYS = {"annealing alone": dict(), "densities at modes": dict(modes=True)}
@@ -170,7 +170,8 @@ def check_rivalled(rng, call=Crossing.__call__):
     for piece in (rows[:100], rows[100:103]):
         state, _ = way(state, state.path(MODEL, piece), streams)
     assert len(state.pending) == 3
-    ahead = Watchlist(MODEL.sample_prior(rng, 1), np.array([-1e6]))
+    theta = MODEL.sample_prior(rng, 1)
+    ahead = Watchlist(theta, np.array([-1e6]), Usual.of(MODEL, theta, rows))
     rivalled = state._replace(adaptation=state.adaptation._replace(rivals=ahead))
     after, _ = call(way, rivalled, rivalled.path(MODEL, rows[103:]), streams)
     assert after.pending is None and after.ell is None and after.memory.n_rows == 105

@@ -11,12 +11,13 @@ from sgevidence.history import Memory, Rows
 from sgevidence.particles import Cloud
 from sgevidence.targets import Path
 from sgevidence.transitions import Adaptation, Mode, State, Step, Streams, _missed_modes
-from sgevidence.transitions._watchlist import Watchlist
+from sgevidence.transitions._watchlist import Usual, Watchlist
 
+UNKNOWN = Usual(*np.full((3, 1), np.nan), n=1.0)
 RIVALLED = State(
     Cloud.planted(np.zeros((3, 1))),
     Memory.empty(),
-    Adaptation(rivals=Watchlist(np.zeros((1, 1)), np.array([-1.0]))),
+    Adaptation(rivals=Watchlist(np.zeros((1, 1)), np.array([-1.0]), UNKNOWN)),
 )
 
 
@@ -149,7 +150,7 @@ def test_models_of_one_mode_are_left_alone(rng):
     custom = CASES["unequal modes"](rng)[0]
     memory = Memory.empty()
     due = []
-    nobody = Watchlist(np.empty((0, 1)), np.empty(0))
+    nobody = Watchlist(np.empty((0, 1)), np.empty(0), Usual(*np.empty((3, 0)), n=1.0))
     looked_at = State(RIVALLED.cloud, memory, Adaptation(rivals=nobody))
     four = memory.absorb(rows[:1], rng).absorb(rows[:1], rng).absorb(rows[:1], rng).absorb(rows[:1], rng)
     assert _missed_modes.MissedModes.is_due(State(RIVALLED.cloud, four), Path(custom, four, rows[:1]))
