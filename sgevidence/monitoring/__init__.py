@@ -1,15 +1,18 @@
 """Change points of streams and series, by evidence."""
 
+from ._categories import CategorySegment
+from ._counts import CountSegment
 from ._detection import Detection
-from ._discrete import CategorySegment, CountSegment
-from ._gaussian import NormalSegment, RegressionSegment
 from ._monitor import EvidenceMonitor
-from ._segment import Segmentation, segment
+from ._normal import NormalSegment
+from ._regression import RegressionSegment
+from ._segment import EvidenceDetector, Segmentation, segment
 from ._series import SeriesSegment
 
 __all__ = [
     "EvidenceMonitor",
     "Detection",
+    "EvidenceDetector",
     "segment",
     "Segmentation",
     "NormalSegment",

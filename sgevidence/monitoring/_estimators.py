@@ -74,11 +74,11 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, label_binarize
 
 from ..estimators import holds_rows, takes_units
-from ..model_selection import behind_transformers
+from ..particles import log_mixture
 from ..units import MIN_ROWS as MIN_UNIT_ROWS
 from ._detection import Alarm, Detection, last_plausible, log_prior_odds_of_change
 from ._watch import Watched
@@ -342,9 +342,13 @@ MIN_SIDE_ROWS = 30  # rows on one side of a change that are too few to tell, or 
 
 
 def row_scores(estimator, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-    """Log predictive density of each row, by the model behind a pipeline."""
-    model, X = behind_transformers(estimator, X)
-    return model.score_samples(X) if y is None else model.score_samples(X, y)
+    """Log predictive density of each row, averaged over models where there are several."""
+    if hasattr(estimator, "estimators_"):
+        parts = np.array([row_scores(child, X, y) for child in estimator.estimators_])
+        return log_mixture(estimator.weights_, parts)
+    if isinstance(estimator, Pipeline):
+        X, estimator = estimator[:-1].transform(X), estimator[-1]
+    return estimator.score_samples(X) if y is None else estimator.score_samples(X, y)
 
 
 def place_weights(gain: np.ndarray) -> np.ndarray:

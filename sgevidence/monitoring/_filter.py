@@ -41,12 +41,6 @@ from sklearn.base import BaseEstimator
 PRUNED_ROWS = 20  # rows between two prunings
 
 
-#: F at both ends of what a row may have been, (rows, columns) each: the same where F is continuous,
-#: F(x − 1) and F(x) of classes and counts.  A model leaves in ``runs.expected`` what has ``cdf(leaders)``,
-#: which returns them for one run of each row of a block.
-Ends = tuple[np.ndarray, np.ndarray]
-
-
 class SegmentModel(BaseEstimator):
     """Base of the segment models; each brings ``allocate``, ``absorb`` and its ``overshoot``."""
 

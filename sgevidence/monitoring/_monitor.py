@@ -279,11 +279,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         with all_or_nothing(self):
             reset = reset or not hasattr(self, "_watch")
             # an estimator is copied before it learns, the arrays of a closed form are not
-            if reset:
-                forgets = self.reaction == "restart"
-                watch = make_watch(self.model, self.hazard, self.threshold, self.max_runs, forgets)
-            else:  # what it has learnt of chunks is replaced, never changed in place
-                watch = (copy.copy if isinstance(self._watch, ChunkWatch) else copy.deepcopy)(self._watch)
+            watch = self._new_watch() if reset else self._copied()
             refuse_model(y)
             X = as_numbers(X)  # nan in an array is a missing cell, and None or pandas.NA a fault
             refuse_unreadable(X=X, y=y)
@@ -324,6 +320,12 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.model is None or not watches_by_estimator(self.model)
         return tags
+
+    def _new_watch(self) -> RowWatch | ChunkWatch:
+        return make_watch(self.model, self.hazard, self.threshold, self.max_runs, self.reaction == "restart")
+
+    def _copied(self) -> RowWatch | ChunkWatch:
+        return copy.copy(self._watch) if isinstance(self._watch, ChunkWatch) else copy.deepcopy(self._watch)
 
     def _validate(self, X, y, watch: RowWatch | ChunkWatch, reset: bool):
         """Copies of the rows: the caller may go on using the buffers."""

@@ -3,9 +3,9 @@ r"""A segment of a series of numbers: level, trend, autoregression, walk or any 
 A member is a structure (below), a regression of a row z on one feature u and a constant, under
 the conjugate prior of :class:`RegressionSegment`.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03
 units (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
-five kinds of tails: Gaussian, Gaussian with strays, heavy, and lopsided to either side, each of the last
-three a tenth as probable as the others when a run begins.  Five more members have rows of any shape
-(:mod:`._series_runs`), independent or with one of four correlations with the row before.
+five kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, heavy, and lopsided to either side, each
+of the last three a tenth as probable as the others when a run begins.  Five more members have rows of any
+shape (:mod:`._shape`), independent or with one of four correlations with the row before.
 These 145 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
 learns from a row by its weight w and its information κ and c.  The evidence is the product of the predictive
 densities, as for any model.  Columns are independent given the changes, which some of them share
@@ -91,23 +91,9 @@ import numpy as np
 
 from .._compat import Interval
 from ._filter import FARTHEST_VALUE, SegmentModel, refuse_far, too_extreme
-from ._series_runs import (
-    RHO,
-    SHAPE,
-    TAILS,
-    Expected,
-    Past,
-    SeriesRuns,
-    are_tails,
-    from_anywhere,
-    learn_shape,
-    log_copula,
-    log_prior,
-    make_runs,
-    normal_score,
-    spread,
-    under_tails,
-)
+from ._series_runs import Expected, Past, SeriesRuns, make_runs, spread
+from ._shape import RHO, learn_shape, log_copula, normal_score
+from ._tails import SHAPE, TAILS, are_tails, from_anywhere, log_prior, under_tails
 
 #: Prior probability beside that of a level, when a run begins.  As probable as the others "volatile" takes
 #: changes of variance for clusters of it (14 of 16 found where the sd doubles, and one after 60 rows 220 rows

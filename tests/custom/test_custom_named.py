@@ -273,11 +273,10 @@ def test_a_posterior_beyond_what_a_prior_can_say_is_warned_of():
     assert caught[0].filename == __file__ and "'rate'" in model.warnings_[0]
 
 
-def test_the_old_call_shows_the_new_one():
+def test_a_prior_is_stated_in_one_way():
     three = (lambda rng, size: 0, lambda theta: 0, lambda theta, X, y: 0)
-    for args in (three, three[:2]):
-        with pytest.raises(TypeError, match=r"BayesianModel.log_likelihood, priors=."):
-            BayesianModel(*args)
+    with pytest.raises(ValueError, match="priors"):
+        BayesianModel(*three[:2]).fit([[1.0]])
     for wrong in (
         dict(priors=None),
         dict(sample_prior=three[0]),

@@ -16,6 +16,7 @@ from sgevidence import (
 )
 from sgevidence.monitoring import (
     CountSegment,
+    EvidenceDetector,
     NormalSegment,
     RegressionSegment,
     SeriesSegment,
@@ -140,6 +141,22 @@ def test_a_segmentation_prints_on_a_screen(series, rng):
     lines = repr(many).splitlines()
     assert len(lines) <= 12 and max(map(len, lines)) <= 80 and "more" in lines[-1]
     assert repr(segment(rng.normal(size=50), model=MODEL)).startswith("no change in 50 rows")
+
+
+def test_a_detector_has_the_form_of_sktimes(series):
+    detector = clone(EvidenceDetector(NormalSegment(), hazard=0.01))
+    sparse, dense = detector.fit_predict(series), detector.fit_transform(series)
+    assert list(sparse.columns) == ["ilocs"] and sparse["ilocs"].tolist() == [80, 160]
+    assert sparse["ilocs"].dtype == np.int64 and isinstance(sparse.index, pd.RangeIndex)
+    assert list(dense.columns) == ["labels"] and dense.index.equals(series.index)
+    assert dense["labels"].tolist() == np.repeat([0, 1, 2], 80).tolist()
+    scores = detector.transform_scores(series)
+    expected = segment(series, model=NormalSegment(), hazard=0.01).probability
+    np.testing.assert_array_equal(scores["scores"], expected)
+    assert scores.index.equals(series.index)
+    assert detector.predict(series.to_numpy()[:60])["ilocs"].tolist() == []
+    with pytest.raises(ValueError, match="hazard"):
+        EvidenceDetector(hazard=2.0).fit(series)
 
 
 def indices(n):
