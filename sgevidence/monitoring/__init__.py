@@ -1,8 +1,7 @@
 """Change points of streams and series, by evidence."""
 
-from ._categories import CategorySegment
-from ._counts import CountSegment
 from ._detection import Detection
+from ._discrete import CategorySegment, CountSegment
 from ._monitor import EvidenceMonitor
 from ._normal import NormalSegment
 from ._regression import RegressionSegment

@@ -27,8 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._compat import Interval
-from ._expected import StudentRows
-from ._filter import SegmentModel, rows_of_runs
+from ._filter import SegmentModel, StudentRows, rows_of_runs
 
 LOG_2PI = math.log(2.0 * math.pi)
 

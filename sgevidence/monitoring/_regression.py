@@ -38,8 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._compat import Interval
-from ._expected import StudentMixtureRows
-from ._filter import SegmentModel, refuse_far
+from ._filter import SegmentModel, StudentMixtureRows, refuse_far
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
 
 #: Noise of the members, in units of y.

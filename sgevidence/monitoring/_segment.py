@@ -23,12 +23,10 @@ from sklearn.utils.validation import check_array, check_X_y
 from .._compat import Interval, fit_context, validate_params
 from ..exceptions import warn_caller
 from ..rows import cells_named, last_time, refuse_unreadable
-from ._categories import CategorySegment
-from ._counts import DISPERSED_SIZES, CountSegment
+from ._discrete import DISPERSED_SIZES, CategorySegment, CountSegment
 from ._estimators import watches_by_estimator
-from ._few_values import FewValues, complaint
 from ._filter import RunFilter, SegmentModel
-from ._input import as_table, entry, index_of, refuse_counters, refuse_model
+from ._input import FewValues, as_table, complaint, entry, index_of, refuse_counters, refuse_model
 from ._series import SeriesSegment
 
 

@@ -1,23 +1,22 @@
 r"""A segment of a series of numbers: level, trend, autoregression, walk or any shape, by their evidence.
 
-A member is a structure (below), a regression of a row z on one feature u and a constant, under
-the conjugate prior of :class:`RegressionSegment`.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03
-units (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
-five kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, heavy, and lopsided to either side, each
-of the last three a tenth as probable as the others when a run begins.  Five more members have rows of any
-shape (:mod:`._shape`), independent or with one of four correlations with the row before.
-These 145 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
-learns from a row by its weight w and its information κ and c.  The evidence is the product of the predictive
-densities, as for any model.  Columns are independent given the changes, which some of them share
-(below).
+A member is a structure (below), a regression of a row z on one feature u and a constant, under the conjugate
+prior of :class:`RegressionSegment`.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03 units (σ² an
+inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with five kinds
+of tails (:mod:`._noise`):  Gaussian, Gaussian with strays, heavy, and lopsided to either side, each of the
+last three a tenth as probable as the others when a run begins.  Five more members have rows of any shape
+(:mod:`._noise`), independent or with one of four correlations with the row before.  These 145 are weighted by
+their evidence in the run.  Where rows may stray or have heavy tails, a member learns from a row by its
+weight w and its information κ and c.  The evidence is the product of the predictive densities, as for any
+model.  Columns are independent given the changes, which some of them share (below).
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
 units.  The cells of rows of any shape are in the units of the ``warm_up`` in every run.
 
-**The first row of a run.**  A level may be anywhere: with probability 1/10 the first row has a Cauchy density
-like a stray's, in every member, and where the row is more than five units out the prior of the level is
-widened to it.  A walk learns nothing from a jump.
+**The first row of a run.**  A level may be anywhere: with probability 1/10 the first row has a Cauchy
+density like a stray's, in every member, and where the row is more than five units out the prior of the level
+is widened to it.  A walk learns nothing from a jump.
 
 **Overshoot.**  Rows whose noise is not Gaussian about a level are learnt more slowly, a young run and an old
 one differ by more, and there are twice as many alarms; where volatility clusters there are more than the
@@ -38,18 +37,18 @@ w e²/s²-c   ``surprise``         its mean: what rows add to b beyond their inf
 
 A change in some of the columns, while the others go on as before.
 
-A run that began at row s says that a column has changed there, with members that know nothing (F, the density
-of its rows so far), or has not (C): then its rows are those of the run that was the most probable among the
-older ones before each row.  All columns change with probability one half; else each by itself with ρ = 1/p,
-but at least one of the p.  So with G = log F − log C of each column
+A run that began at row s says that a column has changed there, with members that know nothing (F, the
+density of its rows so far), or has not (C): then its rows are those of the run that was the most probable
+among the older ones before each row.  All columns change with probability one half; else each by itself with
+ρ = 1/p, but at least one of the p.  So with G = log F − log C of each column
 
 .. math::
     \frac{p(\text{rows} \mid s)}{\prod_j C_j} = \tfrac12 \prod_j e^{G_j} + \frac{1}{2 (1 - (1-ρ)^p)}
     \sum_j (1-ρ)^{j-1}\, ρ e^{G_j} \prod_{i > j} (ρ e^{G_i} + 1 - ρ),
 
-where j is the first column that has changed: the terms are positive, and nothing cancels.  Without this a run
-pays in every column for learning anew what has not changed there, and an older one with heavy tails in one
-column is cheaper.
+where j is the first column that has changed: the terms are positive, and nothing cancels.  Without this a
+run pays in every column for learning anew what has not changed there, and an older one with heavy tails in
+one column is cheaper.
 
 Symbols
 -------
@@ -91,9 +90,19 @@ import numpy as np
 
 from .._compat import Interval
 from ._filter import FARTHEST_VALUE, SegmentModel, refuse_far, too_extreme
+from ._noise import (
+    RHO,
+    SHAPE,
+    TAILS,
+    are_tails,
+    from_anywhere,
+    learn_shape,
+    log_copula,
+    log_prior,
+    normal_score,
+    under_tails,
+)
 from ._series_runs import Expected, Past, SeriesRuns, make_runs, spread
-from ._shape import RHO, learn_shape, log_copula, normal_score
-from ._tails import SHAPE, TAILS, are_tails, from_anywhere, log_prior, under_tails
 
 #: Prior probability beside that of a level, when a run begins.  As probable as the others "volatile" takes
 #: changes of variance for clusters of it (14 of 16 found where the sd doubles, and one after 60 rows 220 rows

@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from ._expected import Ends
-from ._shape import CELLS, RHO, normal_score
-from ._tails import cdf_under_tails
+from ._filter import Ends
+from ._noise import CELLS, RHO, cdf_under_tails, normal_score
 
 #: Width of the grid over the least step, or over the size of the rows, where rows rest.  With a hundredth a
 #: step from 7 to 7.01 is within a cell; from a thousandth down the changes found are the same.

@@ -39,8 +39,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._detection import Alarm, Detection
-from ._few_values import FewValues, complaint
 from ._filter import Block, RunFilter, SegmentModel
+from ._input import FewValues, complaint
 
 #: Most steps of a record: when it is full each two become one.
 LENGTH = 4096

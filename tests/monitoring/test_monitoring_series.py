@@ -14,7 +14,7 @@ from segment_cases import enumerate_segmentations
 from test_monitoring_shape import evidence
 
 from sgevidence import EvidenceMonitor
-from sgevidence.monitoring import NormalSegment, SeriesSegment, _series, _tails, segment
+from sgevidence.monitoring import NormalSegment, SeriesSegment, _noise, _series, segment
 from sgevidence.monitoring._filter import RunFilter
 from sgevidence.monitoring._series import STRUCTURES, learn_columns
 from sgevidence.monitoring._series_runs import Past
@@ -129,11 +129,11 @@ def segment_evidence(x, s, e, warm_up, models):
     unit = units(x, s, warm_up)
     members = [
         member_evidence(x, name, noise, tails, s, e, unit, warm_up)
-        + np.log(prior * len(_tails.TAILS) * STRUCTURES[name])
+        + np.log(prior * len(_noise.TAILS) * STRUCTURES[name])
         for name in models
         if name != "shape"
         for noise in _series.SERIES_NOISES
-        for tails, prior in _tails.TAILS.items()
+        for tails, prior in _noise.TAILS.items()
     ]
     if "shape" in models:  # cells are those of the first rows in every run
         first = units(x, 0, warm_up)
@@ -173,22 +173,22 @@ def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
 
 
 def test_tails_are_probable_in_all_and_integrate_to_one():
-    assert sum(_tails.TAILS.values()) == pytest.approx(1.0)
+    assert sum(_noise.TAILS.values()) == pytest.approx(1.0)
     e = np.sinh(np.linspace(-14, 14, 20_001))[:, None]
-    shape = (len(e), len(_tails.TAILS))
-    log_p, weight, _, c, _ = _tails.under_tails(
+    shape = (len(e), len(_noise.TAILS))
+    log_p, weight, _, c, _ = _noise.under_tails(
         np.broadcast_to(e, shape), e**2, np.full(shape, 2.5), np.full(shape, 0.3), 5.0
     )
     np.testing.assert_allclose(np.trapezoid(np.exp(log_p), e, axis=0), 1.0, atol=1e-4)
     assert (weight[[0, -1], 1:] < 1e-3).all() and (weight[:, 0] == 1.0).all() and np.allclose(c[:, 2:], 0.5)
-    right, left = (log_p[:, list(_tails.TAILS).index(side)] for side in ("right", "left"))
+    right, left = (log_p[:, list(_noise.TAILS).index(side)] for side in ("right", "left"))
     np.testing.assert_allclose(right, left[::-1], atol=1e-12)
     assert (np.sign(right - left)[e[:, 0] > 2.0] == 1).all(), "the long side is the other one"
 
 
 def test_overshoot_is_that_of_the_probable_members():
     """Two runs and two columns; members of weight 0.3 (plain), 0.2 (heavy), 0.4 (walk), and 0.1 elsewhere."""
-    tails = list(_tails.TAILS)
+    tails = list(_noise.TAILS)
     log_member = np.full((2, 2, 3, 4 * len(tails)), -np.inf)
     log_member[:, 0, 0, 2 * len(tails) + tails.index("strays")] = np.log(0.3)
     log_member[:, 0, 0, tails.index("heavy")] = np.log(0.2)
@@ -203,8 +203,8 @@ def test_overshoot_is_that_of_the_probable_members():
 @pytest.mark.parametrize("tails", ["heavy", "right", "left"])
 def test_information_is_that_of_fisher(tails):
     """Of t with 3 degrees of freedom on mean and log σ², as shares of a Gaussian's, 1/σ² and a half."""
-    e, h, k = np.sinh(np.linspace(-16, 16, 8001)), 1e-4, list(_tails.TAILS).index(tails)
-    gamma = _tails.LOPSIDED ** _tails.LOPSIDED_POWERS[tails]
+    e, h, k = np.sinh(np.linspace(-16, 16, 8001)), 1e-4, list(_noise.TAILS).index(tails)
+    gamma = _noise.LOPSIDED ** _noise.LOPSIDED_POWERS[tails]
 
     def log_p(mean, s2):
         g = np.where(e > mean, gamma, 1 / gamma)
@@ -213,15 +213,15 @@ def test_information_is_that_of_fisher(tails):
     p = np.exp(log_p(0, 1))
     on_mean = (log_p(h, 1) - log_p(-h, 1)) / (2 * h)
     on_log_variance = (log_p(0, np.exp(h)) - log_p(0, np.exp(-h))) / (2 * h)
-    none = np.zeros((1, len(_tails.TAILS)))
-    seen = _tails.under_tails(none, none[:, :1], none + 2.5, none + 2.5, 5.0)
+    none = np.zeros((1, len(_noise.TAILS)))
+    seen = _noise.under_tails(none, none[:, :1], none + 2.5, none + 2.5, 5.0)
     assert np.trapezoid(p * on_mean**2, e) == pytest.approx(seen.mean_information[0, k], rel=1e-3)
     assert 2 * np.trapezoid(p * on_log_variance**2, e) == pytest.approx(
         seen.variance_information[0, k], rel=1e-3
     )
-    each = np.repeat(e[:, None], len(_tails.TAILS), axis=1)
+    each = np.repeat(e[:, None], len(_noise.TAILS), axis=1)
     a = np.full_like(each, 2.5)
-    weighed = _tails.under_tails(each, each[:, :1] ** 2, a, a, 5.0).weight[:, k] * e**2
+    weighed = _noise.under_tails(each, each[:, :1] ** 2, a, a, 5.0).weight[:, k] * e**2
     assert np.trapezoid(p * weighed, e) == pytest.approx(1.0, rel=1e-3)
 
 
@@ -248,7 +248,7 @@ def test_heavy_tails_are_learnt_efficiently(rng):
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_without_outliers_a_segment_has_its_closed_form(name, rng, monkeypatch):
     """The rows from the second on, given the first: one multivariate t a member."""
-    monkeypatch.setattr(_tails, "TAILS", {"Gaussian": 1.0})
+    monkeypatch.setattr(_noise, "TAILS", {"Gaussian": 1.0})
     monkeypatch.setattr(_series, "SERIES_NOISES", (0.3,))
     monkeypatch.setattr(_series, "from_anywhere", lambda log_p, z2: (log_p, np.ones_like(log_p)))
     monkeypatch.setattr(Past, "cell", lambda self: np.zeros_like(self.grid))

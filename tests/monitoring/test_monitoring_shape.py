@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal, norm, t
 
 from sgevidence import EvidenceMonitor
 from sgevidence.monitoring import SeriesSegment
-from sgevidence.monitoring._shape import CELLS, HALF_ROWS, LEVELS, RHO, learn_shape, log_copula, normal_score
+from sgevidence.monitoring._noise import CELLS, HALF_ROWS, LEVELS, RHO, learn_shape, log_copula, normal_score
 
 
 def closed_form(z):
