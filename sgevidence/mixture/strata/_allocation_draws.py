@@ -71,7 +71,7 @@ def weighed(problem: Any, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def log_conditionals(problem: Any, c: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """log [p(θ_m | x, {z_s}) / (S p(θ_m))] without the Γ of the weights' prior, (M, S)."""
+    """log [p(θ_m | x, {z_s}) / (S p(θ_m))] over Γ(ka + n)/Γ(ka), (M, S); T may be sums times a power."""
     log_p = -problem.log_joint(T) - lgamma(len(T) + 1) - np.log(T.shape[1])
     return problem.log_sum_over_labels(c, T, log_p)
 

@@ -62,9 +62,9 @@ def is_known(model: Model, rows: Rows) -> bool:
 class SharedWalk:
     """Strata of the rows of several fits, which are taken as far as any of these has asked.
 
-    With ``rng`` these are the random numbers of all walks.  Without it fits share a walk if their random
-    numbers are equal, as those of clones with an int as ``random_state`` are, and have the digits that each
-    has alone.
+    With ``rng``, of a search over models, these are the random numbers of all walks.  Without it fits share a
+    walk if their random numbers are equal, as those of clones with an int as ``random_state`` are, and have
+    the digits that each has alone.
     """
 
     #: Walks that are kept, one for the rows of each fold of a cross-validation.
@@ -77,12 +77,12 @@ class SharedWalk:
     def strata(self, model: Any, rows: Rows, rng: np.random.Generator) -> Strata:
         """Strata of rows that are affordable for the model, with at least as many components as it has."""
         family, a, X, weight = model.family, model.weight_concentration, rows.X, rows.weight
-        rng = rng if self.rng is None else deepcopy(self.rng)
+        in_search, rng = self.rng is not None, rng if self.rng is None else deepcopy(self.rng)
         seed = str(rng.bit_generator.seed_seq)  # type: ignore[attr-defined]
         key = family, a, seed, X.shape, sha256(X.tobytes()).digest(), sha256(weight.tobytes()).digest()
         found = self.known.pop(key, None)  # put back as the last one: the first has not been used for longest
         if found is None or found.n_components < model.n_components:
-            found = strata_up_to(family, X, model.n_components, a, rng, weight, found)
+            found = strata_up_to(family, X, model.n_components, a, rng, weight, found, in_search)
         self.known[key] = found
         for oldest in list(self.known)[: -self.MAX_WALKS]:  # which another thread may have taken
             self.known.pop(oldest, None)

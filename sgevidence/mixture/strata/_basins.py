@@ -20,10 +20,32 @@ from ...particles import log_sum_exp, systematic
 from ._allocation_draws import weighed
 from ._sweeps import Problem
 
-#: Allocations that each lineage gives to q, and draws that it gives to the bridge.
-N_KEPT, DRAWS_OF_LINEAGE = 3, 4
-#: Draws of q for each lineage.
-DRAWS_PER_LINEAGE = 20
+
+class Kernels(NamedTuple):
+    """Sizes of a stage, for each lineage.
+
+    ``powers`` are λ of the kernels p(θ | λT) of q, T being the sums of an allocation.  One given all rows is
+    narrower than the posterior where components overlap, and with λ = 1 alone a bridge has few effective
+    chains; without it basins that are an allocation each would not be told apart.
+    """
+
+    powers: tuple[float, ...]
+    n_points: int  #: of the posterior, for the bridge
+    n_draws: int  #: of q
+
+
+#: Sizes of the first stage; of later ones, which strata of overlapping components need; and of these with
+#: more than five components, whose sums over labellings would take most of the time.
+FIRST_KERNELS = Kernels((1.0,) * 3, 4, 20)
+LATER_KERNELS, KERNELS_OF_MANY = Kernels((1.0, 0.6) * 5, 12, 40), Kernels((1.0, 0.6) * 2, 6, 20)
+
+
+def kernels_of(k: int, stage: int) -> Kernels:
+    """Sizes of a stage, the first being 0."""
+    later = LATER_KERNELS if k <= 5 else KERNELS_OF_MANY
+    return later if stage else FIRST_KERNELS
+
+
 #: Other lineages that each is joined to, at most.
 MAX_JOINED = 2
 #: Nats below the sum at which a basin does not count, and from which it has its full part of the lineages.
@@ -69,31 +91,39 @@ class Stage(NamedTuple):
 
 
 def by_basin(
-    problem: Problem, k: int, z: np.ndarray, forget: int, between: int, rng: np.random.Generator
+    problem: Problem,
+    k: int,
+    z: np.ndarray,
+    forget: int,
+    between: int,
+    kernels: Kernels,
+    rng: np.random.Generator,
 ) -> Stage:
     """Lineages from z (L, n) go on, are sorted into basins, and each of these is bridged.
 
     They are swept ``forget`` times before they tell anything, and ``between`` times between what they tell.
     """
     L, T = len(z), problem.statistics(z, k)
+    powers, n_points, n_draws = kernels
     # decided once for the whole run: a kernel that is chosen by where chains are would not keep the posterior
     problem = problem._replace(is_tight=bool(np.any(T[..., -1] < problem.family.least_rows)))
     z, T, c = problem.swept(z, T, None, forget, rng)
-    z, T, c, kept, _ = _followed(problem, z, T, c, N_KEPT, between, rng)
+    z, T, c, kept, _ = _followed(problem, z, T, c, len(powers), between, rng)
     z, T, c = problem.swept(z, T, c, max(forget // 2, 1), rng)
-    z, T, c, _, chains = _followed(problem, z, T, c, DRAWS_OF_LINEAGE, between, rng)
+    z, T, c, _, chains = _followed(problem, z, T, c, n_points, between, rng)
+    kept *= np.repeat(powers, L)[:, None]
     log_p, terms = weighed(problem, chains, kept)
-    basin = _basins(terms.reshape(DRAWS_OF_LINEAGE, L, N_KEPT, L))
-    parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS_PER_LINEAGE * L)
+    basin = _basins(terms.reshape(n_points, L, len(powers), L)[:, :, np.equal(powers, 1.0)])
+    parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, n_draws * L)
     draws = problem.draw(kept[:, parents], rng)
     log_q, _ = weighed(problem, draws, kept)
-    log_p = np.maximum(log_p, log_p.max() - 1e4).reshape(DRAWS_OF_LINEAGE, L)
+    log_p = np.maximum(log_p, log_p.max() - 1e4).reshape(n_points, L)
     estimates = []
     for B in range(basin.max() + 1):
         mine = np.where(basin[parents % L] == B, log_q, -np.inf)
         estimates.append(_estimate(mine, log_p[:, basin == B]))
-    estimate, log_B = _sum(estimates, basin, DRAWS_PER_LINEAGE * L)
-    n_sweeps = L * (forget + max(forget // 2, 1) + between * (N_KEPT + DRAWS_OF_LINEAGE))
+    estimate, log_B = _sum(estimates, basin, n_draws * L, n_points)
+    n_sweeps = L * (forget + max(forget // 2, 1) + between * (len(powers) + n_points))
     points = np.concatenate([draws, chains], axis=1)
     by_draws = importance(log_q)
     least = by_draws.log_Z - 3.0 * min(by_draws.std, 1.0)
@@ -140,7 +170,7 @@ def _followed(
 
 
 def _basins(terms: np.ndarray) -> np.ndarray:
-    """The basin of each lineage (L,): allocations (N_KEPT, L) add to q at its points (DRAWS_OF_LINEAGE, L).
+    """The basin of each lineage (L,): allocations add to q at its points, (points, L, kernels, L).
 
     Each is joined to the MAX_JOINED others that explain its points best, if chains cross between them.
     """
@@ -160,7 +190,9 @@ def _basins(terms: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1]
 
 
-def _sum(estimates: list[Estimate | None], basin: np.ndarray, n_q: int) -> tuple[Estimate, np.ndarray]:
+def _sum(
+    estimates: list[Estimate | None], basin: np.ndarray, n_q: int, n_points: int
+) -> tuple[Estimate, np.ndarray]:
     """Ẑ = Σ_B Ẑ_B with weights of all draws and the effective share, and log Ẑ_B.
 
     Weights of q's draws add up, each draw being of one basin; those of chains are each basin's own.
@@ -168,15 +200,15 @@ def _sum(estimates: list[Estimate | None], basin: np.ndarray, n_q: int) -> tuple
     log_B = np.array([-np.inf if one is None else one.log_Z for one in estimates])
     total = float(log_sum_exp(log_B, axis=0))
     share = np.exp(log_B - total)
-    N, size = n_q + DRAWS_OF_LINEAGE * len(basin), np.bincount(basin)
-    log_w, chains = np.full(n_q, -np.inf), np.full((DRAWS_OF_LINEAGE, len(basin)), -np.inf)
+    N, size = n_q + n_points * len(basin), np.bincount(basin)
+    log_w, chains = np.full(n_q, -np.inf), np.full((n_points, len(basin)), -np.inf)
     var_q = var_p = effective = 0.0
     for B, one in enumerate(estimates):
         if one is None:
             continue
         mine = one.log_w + np.log(N / len(one.log_w))
         log_w = np.maximum(log_w, mine[:n_q])
-        chains[:, basin == B] = mine[n_q:].reshape(DRAWS_OF_LINEAGE, -1)
+        chains[:, basin == B] = mine[n_q:].reshape(n_points, -1)
         var_q, var_p = var_q + share[B] ** 2 * one.var_q, var_p + share[B] ** 2 * one.var_p
         effective += share[B] * min(one.n_effective / size[B], 1.0)
     log_w = np.r_[log_w, chains.ravel()]

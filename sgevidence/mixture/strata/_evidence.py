@@ -52,8 +52,7 @@ def exact_strata(problem: Problem, K: int, rng: np.random.Generator) -> list[Str
     """Strata of 1 … K components in use, with draws of their posteriors."""
     n = len(problem.F)
     rows = np.arange(2**n)[:, None] >> np.arange(n) & 1
-    T = (rows @ problem.F)[None]
-    w = problem.log_joint(T)
+    w = problem.log_parts(rows @ problem.F) - lgamma(problem.concentration)
     f = np.full((min(K, n), 2**n), -np.inf)
     f[0, 1:] = w[1:]
     for size in range(2, n + 1):
@@ -93,6 +92,9 @@ def _stratum(problem: Problem, k: int, w: np.ndarray, f: np.ndarray, rng: np.ran
 
 #: Nats below the sum at which a stratum ends the walk, if ENDING of them are and they fall.
 ENDING_NATS, ENDING = 6.0, 2
+#: In a search over K, nats behind the best smaller K beyond which K decides nothing, and how many times its
+#: errors may then be larger: ± 0.5.
+DECIDING_NATS, LENIENCY = 8.0, 5.0
 #: Rows up to which all partitions are summed: a second for K = 6, where chains take several.
 MOST_ROWS_SUMMED = 14
 
@@ -214,19 +216,21 @@ def strata_up_to(
     rng: np.random.Generator,
     weight: np.ndarray | None = None,
     earlier: Strata | None = None,
+    in_search: bool = False,
 ) -> Strata:
     """The walk over strata that :func:`mixture_evidence` takes, from which every K up to the largest follows.
 
     Parameters and errors are those of :func:`mixture_evidence`.  An ``earlier`` walk over the same rows with
     another number of components is taken up where it stopped: no stratum knows how many follow, so that
-    digits are those of a walk of its own.
+    digits are those of a walk of its own.  One ``in_search`` over numbers of components takes those that fall
+    behind to fewer digits, by the numbers before them alone.
     """
     problem, rngs = _problem(family, X, weight, n_components, weight_concentration), rng.spawn(2)
     visited: list[Stratum] = []
     if earlier is not None and len(earlier.problem.F) == len(problem.F):
         problem, visited, rngs = earlier.problem, earlier.visited, earlier.rngs
     rngs = deepcopy(rngs)  # those of the earlier walk stay as they are
-    found = Strata(problem, _walked(problem, n_components, visited, rngs), n_components, rngs)
+    found = Strata(problem, _walked(problem, n_components, visited, rngs, in_search), n_components, rngs)
     if np.all(problem.F[:, -1] == 1.0):
         return found
     shares = combined(problem, found.visited, n_components)[2]
@@ -289,7 +293,7 @@ def _problem(
 
 
 def _walked(
-    problem: Problem, K: int, visited: list[Stratum], rngs: list[np.random.Generator]
+    problem: Problem, K: int, visited: list[Stratum], rngs: list[np.random.Generator], in_search: bool
 ) -> list[Stratum]:
     """Strata of 1, 2, … components in use, the first of which were ``visited``."""
     if len(problem.F) <= MOST_ROWS_SUMMED:
@@ -298,9 +302,26 @@ def _walked(
     while len(strata) < min(K, len(problem.F)) and not _have_ended(strata, K):
         # the largest share that it may have in a mixture of any number of components
         ways = log_ways(MOST_COMPONENTS, len(strata) + 1)
-        log_rest = np.logaddexp.reduce(ways[:-1] + [one.log_B for one in strata]) - ways[-1]
-        strata.append(stratum(problem, strata[-1], rngs, float(log_rest)))
+        log_rest = float(np.logaddexp.reduce(ways[:-1] + [one.log_B for one in strata]) - ways[-1])
+        leniency = LENIENCY if in_search and _falls_behind(problem, strata) else 1.0
+        further = stratum(problem, strata[-1], rngs, log_rest, leniency)
+        if leniency > 1.0 and not _is_behind(problem, [*strata, further]):
+            further = stratum(problem, strata[-1], rngs, log_rest)
+        strata.append(further)
     return strata
+
+
+def _falls_behind(problem: Problem, strata: list[Stratum]) -> bool:
+    """Whether one component more is DECIDING_NATS behind the best number if evidence goes on as it falls."""
+    log_Z = combined(problem, strata, len(strata))[0]
+    last = log_Z[-1] + min(float(np.diff(log_Z[-2:]).sum()), 0.0)
+    return bool(last < log_Z.max() - DECIDING_NATS)
+
+
+def _is_behind(problem: Problem, strata: list[Stratum]) -> bool:
+    """Whether the last number of components is DECIDING_NATS behind the best, its error allowed for."""
+    log_Z, covariance, _ = combined(problem, strata, len(strata))
+    return bool(log_Z[-1] + 3.0 * covariance[-1, -1] ** 0.5 < log_Z.max() - DECIDING_NATS)
 
 
 def _have_ended(strata: Sequence[Stratum], K: int) -> bool:

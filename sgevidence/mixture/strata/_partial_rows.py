@@ -24,7 +24,7 @@ import numpy as np
 from ...models import pieces_in_cache
 from ...particles import log_sum_exp
 from ._allocation_draws import BLOCK_NUMBERS, counted_once, sample_allocations, statistics
-from ._basins import by_basin, going_on
+from ._basins import by_basin, going_on, kernels_of
 from ._stratum import (
     DRAW_SWEEPS,
     FORGET_SWEEPS,
@@ -33,9 +33,9 @@ from ._stratum import (
     MOVING_SHARE,
     STAGES,
     Stratum,
+    are_well,
     combined_halves,
     halves_gap,
-    is_well,
     single,
 )
 from ._sweeps import Problem
@@ -96,11 +96,13 @@ def _answer(
     n_sweeps, answer, moved = 0, np.nan, 0.0
     for i in range(STAGES):
         forget, between = FORGET_SWEEPS * 2**i, DRAW_SWEEPS * 2**i
-        stages = [by_basin(problem, K, one, forget, between, rng) for one, rng in zip(z, rngs)]
+        stages = [
+            by_basin(problem, K, one, forget, between, kernels_of(K, 0), rng) for one, rng in zip(z, rngs)
+        ]
         n_sweeps += sum(one.n_sweeps for one in stages)
         before, answer = answer, combined_halves(stages)
         moved = 0.0 if i == 0 else MOVING_SHARE * abs(answer - before)
-        if max(halves_gap(stages), moved) <= MAX_GAP_NATS and all(is_well(one, i == 0) for one in stages):
+        if max(halves_gap(stages), moved) <= MAX_GAP_NATS and are_well(stages, i == 0):
             break
         z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
     return Stratum.of(K, stages, moved, halves_gap(stages), 2, z, n_sweeps * len(problem.F))

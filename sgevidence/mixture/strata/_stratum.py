@@ -9,18 +9,18 @@ that mixes well or holds little of the sum; others go on with more, twice as lon
 
 Symbols: ``log_B`` = log B_k, nats.
 
-The ratio of two strata from how many components chains have in use.
+The ratio of strata from how many components chains have in use.
 
-Gibbs chains of k components, each of which may lose its rows, have j of them in use with p(j) ∝ C(k, j) B_j
-(Nobile 2004), so that
+Gibbs chains of k + 1 components, each of which may lose its rows, have j of them in use with
+p(j) ∝ C(k + 1, j) B_j (Nobile 2004), so that
 
-    log B_k − log B_{k−1} = log p(k) − log p(k − 1) + log k.
+    log B_j − log B_{k−1} = log p(j) − log p(k − 1) − log C(k + 1, j) + log C(k + 1, k − 1),    j = k, k + 1.
 
-Where components come and go within a few sweeps, this is sharper than a bridge.  It is wrong where stratum k
+Where components come and go within a few sweeps, this is sharper than a bridge.  It is wrong where a stratum
 holds a basin that no chain meets, which a bridge between searched basins knows.
 
-Symbols: ``z`` = allocations of S chains (S, n), ``visits`` = sweeps of each chain with k, and k − 1,
-components in use, (2, S).
+Symbols: ``z`` = allocations of S chains (S, n), ``visits`` = sweeps of each chain with k − 1, k and k + 1
+components in use, (3, S).
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ._allocation_draws import sample_allocations
-from ._basins import Stage, by_basin, going_on
+from ._basins import Stage, by_basin, going_on, kernels_of
 from ._released_rows import released
 from ._search import chosen, filled, n_met, pooled, searched
 from ._sweeps import Problem
 
 #: Sweeps of each chain before visits count, then in rounds until the error is SHARP_ERROR_NATS; sweeps
 #: between points.
-BURN_SWEEPS, SWEEPS_OF_ROUNDS, SHARP_ERROR_NATS, SWEEPS_BETWEEN_POINTS = 80, (200, 400, 800), 0.1, 5
+BURN_SWEEPS, SWEEPS_OF_ROUNDS, SHARP_ERROR_NATS, SWEEPS_BETWEEN_POINTS = 80, (200,) * 7, 0.12, 5
+#: Error of all rounds, nats, beyond which changes are so rare that they do not tell their own error.
+MAX_RATIO_ERROR_NATS = 0.2
 #: Rows · components · numbers of each · sweeps of the chains of a half, and chains that it has at least.
 MAX_HALF_WORK, MIN_HALF_CHAINS = 5e9, 8
 
@@ -49,60 +51,84 @@ class Occupancy(NamedTuple):
     gap: float
     points: np.ndarray
     n_sweeps: int
+    ahead: "Occupancy | None" = None  #: of the next stratum and this one, if it is visited often
 
 
 def occupancy(
-    problem: Problem, k: int, z: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
+    problem: Problem, k: int, z: Sequence[np.ndarray], rng: np.random.Generator, leniency: float = 1.0
 ) -> Occupancy | None:
-    """From chains that start at allocations of two halves; None where they mostly stay, or halves differ."""
-    most = max(int(MAX_HALF_WORK / (problem.cost(k) * sum(SWEEPS_OF_ROUNDS))), MIN_HALF_CHAINS)
+    """From chains that start at allocations of two halves; None where they mostly stay, or halves differ.
+
+    ``leniency`` is how many times larger an error may be.
+    """
+    most = max(int(MAX_HALF_WORK / (problem.cost(k + 1) * sum(SWEEPS_OF_ROUNDS))), MIN_HALF_CHAINS)
     z = [half[np.linspace(0, len(half) - 1, min(most, len(half))).astype(int)] for half in z]
-    T = [problem.statistics(half, k) for half in z]
-    visits, points = [np.zeros((2, len(half))) for half in z], []
-    for n_sweeps in (BURN_SWEEPS, *SWEEPS_OF_ROUNDS):
-        for i, rng in enumerate(rngs):
-            T[i], new, more = _followed(problem, T[i], n_sweeps, rng)
-            # visits without which chains hardly change the number of components
-            if new.sum(axis=1).min() < 10:
-                return None
-            visits[i] += new * (n_sweeps != BURN_SWEEPS)
-            points += [more] * (n_sweeps != BURN_SWEEPS)
-        both, error = _log_ratio(np.concatenate(visits, axis=1))
-        if error < SHARP_ERROR_NATS:
+    T, n_first = problem.statistics(np.concatenate(z), k + 1), len(z[0])
+    T, burnt, _ = _followed(problem, T, BURN_SWEEPS, rng)
+    visits, in_use, total = np.zeros_like(burnt), list[np.ndarray](), BURN_SWEEPS
+    # visits of either half without which chains hardly change the number of components
+    if min(burnt[:2, :n_first].sum(axis=1).min(), burnt[:2, n_first:].sum(axis=1).min()) < 10:
+        return None
+    for i, n_sweeps in enumerate(SWEEPS_OF_ROUNDS):
+        T, new, more = _followed(problem, T, n_sweeps, rng)
+        visits, in_use, total = visits + new, [*in_use, *more], total + n_sweeps
+        error = _log_ratio(visits[:2])[1]
+        if error < leniency * SHARP_ERROR_NATS:
             break
-    halves = [_log_ratio(one) for one in visits]
+        if error * np.sqrt((i + 1) / len(SWEEPS_OF_ROUNDS)) > leniency * MAX_RATIO_ERROR_NATS:
+            return None
+    in_all, spent = np.concatenate(in_use, axis=1), total * T.shape[1]
+    first, ahead = (
+        _step(problem, in_all, visits[i : i + 2], n_first, i + k, spent * (1 - i), leniency, rng)
+        for i in range(2)
+    )
+    return None if first is None else first._replace(ahead=ahead)
+
+
+def _step(
+    problem: Problem,
+    T: np.ndarray,
+    visits: np.ndarray,
+    n_first: int,
+    j: int,
+    n_sweeps: int,
+    leniency: float,
+    rng: np.random.Generator,
+) -> Occupancy | None:
+    """log B_j − log B_{j−1} of visits (2, S) to both, of which ``n_first`` chains are those of one half."""
+    log_odds, error = _log_ratio(visits)
+    halves = _log_ratio(visits[:, :n_first]), _log_ratio(visits[:, n_first:])
     gap = abs(halves[0][0] - halves[1][0])
     # standard errors that ratios of two halves may differ by
-    # nats of error beyond which changes are so rare that they do not tell their own error
-    if error > 0.2 or not gap < 3.0 * np.hypot(halves[0][1], halves[1][1]):
+    if error > leniency * MAX_RATIO_ERROR_NATS or not gap < 3.0 * np.hypot(halves[0][1], halves[1][1]):
         return None
-    last = SWEEPS_OF_ROUNDS.index(n_sweeps)
-    n_sweeps = (BURN_SWEEPS + sum(SWEEPS_OF_ROUNDS[: last + 1])) * sum(map(len, z))
-    return Occupancy(both + np.log(k), max(error, gap / 2), gap, np.concatenate(points, axis=1), n_sweeps)
+    of_j = T[:, np.sum(T[..., -1] > 0, axis=0) == j]
+    used = np.argsort(of_j[..., -1] == 0, axis=0, kind="stable")[:j, :, None]
+    points = problem.draw(np.take_along_axis(of_j, used, axis=0), rng)
+    n_labels = len(T)
+    log_ratio = log_odds + np.log(j / (n_labels - j + 1))  # C(L, j − 1) over C(L, j)
+    return Occupancy(log_ratio, error, gap, points, n_sweeps)
 
 
 def _log_ratio(visits: np.ndarray) -> tuple[float, float]:
-    """log of the ratio of visits and its standard error, chains being independent of each other."""
+    """log of the ratio of the second to the first of visits (2, S), and its standard error by chains."""
     if not np.all(visits.sum(axis=1) > 0):
         return 0.0, np.inf
     share = visits / visits.sum(axis=1, keepdims=True)
-    ratio = np.log(visits[0].sum()) - np.log(visits[1].sum())
+    ratio = np.log(visits[1].sum()) - np.log(visits[0].sum())
     return float(ratio), float(np.sqrt(np.sum((share[0] - share[1]) ** 2)))
 
 
 def _followed(
     problem: Problem, T: np.ndarray, n_sweeps: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """T of chains some sweeps on, their visits, and points with all k components in use."""
-    k, visits, points = len(T), np.zeros((2, T.shape[1])), []
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """T of chains some sweeps on, their visits (3, S), and T every SWEEPS_BETWEEN_POINTS."""
+    L, visits, kept = len(T), np.zeros((3, T.shape[1])), []
     for sweep in range(n_sweeps):
-        c = problem.draw(T, rng)
-        T = sample_allocations(c, problem.F, rng)[1]
-        in_use = np.sum(T[..., -1] > 0, axis=0)
-        visits += in_use == np.array([[k], [k - 1]])
-        if sweep % SWEEPS_BETWEEN_POINTS == 0:
-            points.append(c[:, in_use == k])
-    return T, visits, np.concatenate(points, axis=1)
+        T = sample_allocations(problem.draw(T, rng), problem.F, rng)[1]
+        visits += np.sum(T[..., -1] > 0, axis=0) == np.array([[L - 2], [L - 1], [L]])
+        kept += [T] * (sweep % SWEEPS_BETWEEN_POINTS == 0)
+    return T, visits, kept
 
 
 #: Lineages of each half: most and least; rows · components · numbers of each of all of them between these,
@@ -118,7 +144,7 @@ EXACT_DRAWS = 800
 MAX_GAP_NATS = 0.3
 #: Share of chains that carry the answer, and nats of error, from which no further stage is needed; the share
 #: and nats from which not even a second one is, which shows how far slow chains still move the answer.
-WELL_SHARE, SHARP_HALVES_NATS, FRESH_SHARE, FRESH_SHARP_NATS = 0.7, 0.1, 0.9, 0.05
+WELL_SHARE, SHARP_HALVES_NATS, FRESH_SHARE, FRESH_SHARP_NATS = 0.4, 0.1, 0.9, 0.07
 #: Sweeps between draws of a chain, in the first stage; then twice as many each time.
 DRAW_SWEEPS = 3
 #: Draws of each chain at each step while rows are released, in rounds until the error is SHARP_HALVES_NATS;
@@ -154,6 +180,7 @@ class Stratum(NamedTuple):
     log_w: np.ndarray
     n_likelihoods: float
     is_linked: bool = False  #: errors and doubts are those of the stratum before, and more
+    ahead: Occupancy | None = None  #: ratio of the next stratum to this one, if chains have told it
 
     @classmethod
     def of(
@@ -194,59 +221,73 @@ def single(problem: Problem, rngs: list[np.random.Generator]) -> Stratum:
 
 
 def stratum(
-    problem: Problem, before: Stratum, rngs: list[np.random.Generator], log_rest: float = -np.inf
+    problem: Problem,
+    before: Stratum,
+    rngs: list[np.random.Generator],
+    log_rest: float = -np.inf,
+    leniency: float = 1.0,
 ) -> Stratum:
     """One component more than the stratum before it.
 
     ``log_rest`` is what other strata hold, in units of B_k, nats: an error counts by the share of this one.
+    ``leniency`` is how many times larger errors may be; beyond one, chains are fewer, and stages at most two.
     """
     k = before.k + 1
+    least, n_stages = (LEAST_LINEAGES, STAGES) if leniency == 1.0 else (LEAST_LINEAGES // 2, 2)
     size, first = (
-        int(np.clip(most / problem.cost(k), LEAST_LINEAGES, LINEAGES))
+        int(np.clip(most / problem.cost(k) / leniency, least, LINEAGES))
         for most in (LINEAGE_NUMBERS, FIRST_LINEAGE_NUMBERS)
     )
     starts, n_sweeps, n_met = _starts(problem, k, before.z, size, rngs)
     z = [one[:first] for one in starts]
-    is_shared, gap, moved, answer = False, 0.0, 0.0, np.nan
-    for i in range(STAGES):
+    n_searches, gap, moved, answer, error = 1, 0.0, 0.0, np.nan, np.inf
+    for i in range(n_stages):
         # rows · components · numbers of each · sweeps of one chain in one stage of one half: ten seconds
         forget = int(np.clip(4e9 / (problem.cost(k) * size), FORGET_SWEEPS, FORGET_SWEEPS * 2**i))
-        stages = [by_basin(problem, k, one, forget, DRAW_SWEEPS * 2**i, rng) for one, rng in zip(z, rngs)]
+        kernels, between = kernels_of(k, i), DRAW_SWEEPS * 2 ** max(i - 1, 0)
+        stages = [by_basin(problem, k, one, forget, between, kernels, rng) for one, rng in zip(z, rngs)]
         n_sweeps += sum(one.n_sweeps for one in stages)
-        before_it, answer = answer, combined_halves(stages)
-        moved = 0.0 if i == 0 else MOVING_SHARE * abs(answer - before_it)
-        gap = gap if is_shared else halves_gap(stages)
-        share = 1 / (1 + np.exp(np.minimum(log_rest - max(one.log_Z for one in stages), 700.0)))
-        if share * max(halves_gap(stages), moved) <= MAX_GAP_NATS and all(
-            is_well(one, i == 0, share) for one in stages
-        ):
+        before_it, answer, error_before, error = answer, combined_halves(stages), error, _std(stages)
+        moved = 0.0 if i == 0 else MOVING_SHARE * max(abs(answer - before_it) - error_before, 0.0)
+        gap = gap if n_searches > 2 else missed(stages)
+        share = 1 / leniency / (1 + np.exp(np.minimum(log_rest - max(one.log_Z for one in stages), 700.0)))
+        if share * max(gap, moved) <= MAX_GAP_NATS and are_well(stages, i == 0, share):
             break
-        if share * _std(stages) > SHARP_HALVES_NATS:
-            better = _by_occupancy(problem, before, stages, rngs) if i == 0 else None
-            better = better or _by_release(problem, k, stages, share, rngs)
+        if (1.0 if i == 0 else share) * error > SHARP_HALVES_NATS:
+            if i == 0:
+                better = _by_occupancy(problem, before, stages, rngs, leniency)
+            else:
+                better = _by_release(problem, k, stages, share, rngs)
             if better is not None:
                 spent = better.n_likelihoods + n_sweeps * len(problem.F)
                 return better._replace(n_met=n_met, n_likelihoods=spent)
         z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
         if i == 0:
-            more = size if share * gap > MAX_GAP_NATS else _enough(stages, share, first)
+            more = size if gap else _enough(stages, share, first)
             z = [np.concatenate([half, one[first:more]]) for half, one in zip(z, starts)]
-        if share * gap > MAX_GAP_NATS and i == 0:
+        if share * gap > MAX_GAP_NATS and n_searches == 1:
             others, spent, _ = _starts(problem, k, before.z, size // 2, rngs)
             z, n_sweeps = [np.concatenate(both) for both in zip(z, others)], n_sweeps + spent
-        elif share * gap > MAX_GAP_NATS and not is_shared:
-            z, is_shared = [np.concatenate(z)] * 2, True
-    std = max(moved, gap / 2 if is_shared else 0.0)
+            n_searches = 2
+        elif share * gap > MAX_GAP_NATS and n_searches == 2:
+            z, n_searches = [np.concatenate(z)] * 2, 3  # which either half follows
+    std = max(moved, gap / 2 if n_searches > 2 else 0.0)
     z = [going_on(one, size // 2, rng) for one, rng in zip(stages, rngs)]
     return Stratum.of(k, stages, std, gap, n_met, z, float(n_sweeps * len(problem.F)))
 
 
 def _by_occupancy(
-    problem: Problem, before: Stratum, stages: Sequence[Stage], rngs: list[np.random.Generator]
+    problem: Problem,
+    before: Stratum,
+    stages: Sequence[Stage],
+    rngs: list[np.random.Generator],
+    leniency: float,
 ) -> Stratum | None:
     """From the stratum before, if chains tell the ratio better than bridges do, and no less than these."""
     k = before.k + 1
-    found = occupancy(problem, k, [one.z for one in stages], rngs)
+    found = before.ahead
+    if found is None:
+        found = occupancy(problem, k, [one.z for one in stages], rngs[0], leniency)
     if found is None:
         return None
     log_B, std = before.log_B + found.log_ratio, float(np.hypot(before.std, found.std))
@@ -264,6 +305,7 @@ def _by_occupancy(
         log_w=np.zeros(found.points.shape[1]),
         n_likelihoods=float(found.n_sweeps * len(problem.F)),
         is_linked=True,
+        ahead=found.ahead,
     )
 
 
@@ -341,13 +383,13 @@ def _of_all(problem: Problem, part: Problem, z: np.ndarray, k: int, rng: np.rand
     return problem.allocate(c, anywhere, problem.statistics(anywhere, k), rng)[0]
 
 
-def is_well(stage: Stage, is_first: bool, share: float = 1.0) -> bool:
+def are_well(stages: Sequence[Stage], is_first: bool, share: float = 1.0) -> bool:
     """Whether chains of a stratum that holds so much need no more sweeps."""
     well, sharp = (FRESH_SHARE, FRESH_SHARP_NATS) if is_first else (WELL_SHARE, SHARP_HALVES_NATS)
-    if share * stage.estimate.std > sharp:
+    if share * _std(stages) > sharp:
         return False
     # share of all strata below which few effective chains will do: the error bar says how few
-    return share < 0.1 or (stage.estimate.n_effective >= well and not stage.is_thin)
+    return share < 0.1 or all(one.estimate.n_effective >= well and not one.is_thin for one in stages)
 
 
 def _enough(stages: Sequence[Stage], share: float, first: int) -> int:
@@ -361,16 +403,19 @@ def halves_gap(stages: Sequence[Stage]) -> float:
     return abs(stages[0].log_Z - stages[1].log_Z)
 
 
+def missed(stages: Sequence[Stage]) -> float:
+    """Nats that halves differ by, where errors do not explain it: one has missed what the other has met."""
+    gap, std = halves_gap(stages), np.hypot(stages[0].estimate.std, stages[1].estimate.std)
+    return gap if gap > HALVES_APART_STD * std + SHARP_HALVES_NATS else 0.0
+
+
 def combined_halves(stages: Sequence[Stage]) -> float:
     """The mean of both halves; the higher where one has missed what the other has met."""
     log_Z = np.array([one.log_Z for one in stages])
-    std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
-    if halves_gap(stages) > HALVES_APART_STD * std + SHARP_HALVES_NATS:
-        return float(log_Z.max())
-    return float(np.logaddexp(*log_Z) - np.log(2))
+    return float(log_Z.max() if missed(stages) else np.logaddexp(*log_Z) - np.log(2))
 
 
 def _std(stages: Sequence[Stage]) -> float:
-    """Standard error of the mean, at least half of the difference of the halves."""
+    """Standard error of the mean, with half of the gap: chains of one half share what they started from."""
     std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
-    return float(max(std, halves_gap(stages)) / 2)
+    return float(np.hypot(std, halves_gap(stages)) / 2)

@@ -68,9 +68,13 @@ class Problem(NamedTuple):
         return log_sum_over_labels(c, T, log_p)
 
     def log_joint(self, T: np.ndarray) -> np.ndarray:
-        """log Π_j [Γ(a + n_j)/Γ(a)] p(x_j) of S allocations, (S,), nats."""
-        a = self.concentration
-        return np.sum(gammaln(a + T[..., -1]) - gammaln(a) + self.family.log_evidence(T), axis=0)
+        """log Π_j [Γ(a + n_j)/Γ(a)] p(x_j) of S allocations, (S,), nats.
+
+        Statistics that a power λ has multiplied have the Γ(ka + n)/Γ(ka + λn) that the others leave out.
+        """
+        a, N = self.concentration, T[..., -1].sum(axis=0)
+        log_ratio = gammaln(len(T) * a + self.total_weight) - gammaln(len(T) * a + N)
+        return np.sum(self.log_parts(T) - gammaln(a), axis=0) + log_ratio
 
     def draw(self, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """One c ~ p(θ | x, z) of each allocation, (k, S, q)."""
@@ -116,13 +120,13 @@ class Problem(NamedTuple):
         of any other, drawn without it, in any of many columns; here it need not.
         """
         z, T, s = z.copy(), T.copy(), np.arange(len(z))
-        log_A, least = self._log_parts(T), 0.5 * self.F[:, -1].min()
+        log_A, least = self.log_parts(T), 0.5 * self.F[:, -1].min()
         for r in rng.permutation(len(self.F))[:MAX_ROWS_BY_ONE]:
             own, changed = z[:, r], T + self.F[r]
             left = T[own, s] - self.F[r]
             is_alone = left[:, -1] < least
             changed[own, s] = np.where(is_alone[:, None], 0.0, left)  # nothing, not what rounding leaves
-            log_changed = self._log_parts(changed)
+            log_changed = self.log_parts(changed)
             log_odds = log_changed - log_A
             log_odds[own, s] *= -1.0
             p = np.exp(log_odds - log_odds.max(axis=0)).cumsum(axis=0)
@@ -133,7 +137,7 @@ class Problem(NamedTuple):
             z[:, r] = new
         return z, T
 
-    def _log_parts(self, T: np.ndarray) -> np.ndarray:
+    def log_parts(self, T: np.ndarray) -> np.ndarray:
         """log Γ(a + n_j) p(x_j) of components with statistics (…, q), (…)."""
         return gammaln(self.concentration + T[..., -1]) + self.family.log_evidence(T)
 

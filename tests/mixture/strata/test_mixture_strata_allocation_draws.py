@@ -5,11 +5,12 @@ from math import lgamma
 
 import numpy as np
 import pytest
+from mutants import broken
 from scipy import stats
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 from sgevidence.mixture.components import DiagonalGaussian
-from sgevidence.mixture.strata import _allocation_draws, log_permanent
+from sgevidence.mixture.strata import _allocation_draws, _sweeps, log_permanent
 from sgevidence.mixture.strata._allocation_draws import permanent, sample_allocations
 from sgevidence.mixture.strata._sweeps import Problem
 
@@ -123,7 +124,30 @@ def test_draws_of_allocations_have_the_probabilities_that_they_report(rng):
 def test_prior_is_the_conditional_of_no_rows(rng):
     nothing = np.zeros((3, 1, 5))
     c = HERE.draw(np.zeros((3, 50, 5)), rng)
-    np.testing.assert_allclose(_allocation_draws.log_conditionals(HERE, c, nothing), 0.0, atol=1e-6)
+    expected = gammaln(3 * 1.4) - gammaln(3 * 1.4 + HERE.total_weight)
+    np.testing.assert_allclose(_allocation_draws.log_conditionals(HERE, c, nothing), expected, atol=1e-6)
+
+
+def check_kernel_of_a_power(rng, power=0.6, a=1.4, M=40_000):
+    """Its integral, by draws of the prior, is one."""
+    here = problem(np.array([[0.3], [-0.8], [0.5]]), np.ones(3), DiagonalGaussian(1), a)
+    T = power * here.statistics(np.array([[0, 1, 0]]), 2)
+    log_q = _allocation_draws.log_conditionals(here, here.draw(np.zeros((2, M, 3)), rng), T)[:, 0]
+    q = np.exp(log_q + gammaln(2 * a + 3) - gammaln(2 * a))
+    assert abs(q.mean() - 1.0) < 4 * q.std() / M**0.5
+
+
+@pytest.mark.parametrize("power", [1.0, 0.6])
+def test_kernels_of_powers_are_densities(rng, power):
+    check_kernel_of_a_power(rng, power)
+
+
+def test_power_of_weights_that_count_all_rows(rng, monkeypatch):
+    monkeypatch.setattr(
+        _sweeps.Problem, "log_joint", broken(_sweeps.Problem.log_joint, "... + log_ratio", "...")
+    )
+    with pytest.raises(AssertionError):
+        check_kernel_of_a_power(rng)
 
 
 # -- permanents -------------------------------------------------------------------------------------

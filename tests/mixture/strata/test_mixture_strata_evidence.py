@@ -202,7 +202,7 @@ def walk(monkeypatch, log_terms, K, **more):
     """The strata that a walk visits where C(K, k) B_k are as planned."""
     log_B = np.array(log_terms) - _evidence.log_ways(K, len(log_terms))
 
-    def planned(problem, before, rngs, log_rest=0.0):
+    def planned(problem, before, rngs, log_rest=0.0, leniency=1.0):
         k = 1 if before is None else before.k + 1
         return Stratum(
             k,
@@ -221,6 +221,27 @@ def walk(monkeypatch, log_terms, K, **more):
     monkeypatch.setattr(_evidence, "single", lambda problem, rngs: planned(problem, None, rngs))
     monkeypatch.setattr(_evidence, "_draws", lambda *arguments: (None, None))
     return mixture_evidence(DiagonalGaussian(1), np.zeros((50, 1)), K)
+
+
+@pytest.mark.parametrize(
+    "fourth, in_search, expected",
+    [(-15.0, True, [1, 1, 5]), (30.0, True, [1, 1, 5, 1]), (-15.0, False, [1, 1, 1])],
+)
+def test_a_search_is_lenient_with_what_is_far_behind(fourth, in_search, expected, monkeypatch):
+    """Four components are nine nats behind one, unless their stratum turns out to hold much."""
+    log_B, asked = [0.0, -5.0, -10.0, fourth], []
+
+    def planned(problem, before, rngs, log_rest, leniency=1.0):
+        asked.append(leniency)
+        return before._replace(k=before.k + 1, log_B=log_B[before.k], std=0.1)
+
+    monkeypatch.setattr(_evidence, "stratum", planned)
+    none = [None] * 4
+    first = Stratum(1, log_B[0], 0.0, 0.0, 1.0, 2, *none)
+    monkeypatch.setattr(_evidence, "single", lambda problem, rngs: first)
+    X, rng = np.zeros((50, 1)), np.random.default_rng(0)
+    strata_up_to(DiagonalGaussian(1), X, 4, 1.0, rng, in_search=in_search)
+    assert asked == expected
 
 
 def test_the_walk_goes_through_a_dip(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 from sgevidence.mixture.components import Categorical, DiagonalGaussian, FullGaussian
 from sgevidence.mixture.strata import _evidence, _released_rows, _stratum
-from sgevidence.mixture.strata._basins import by_basin
+from sgevidence.mixture.strata._basins import FIRST_KERNELS, by_basin
 from sgevidence.mixture.strata._released_rows import _Path, bridged_chains
 
 FAMILIES = [
@@ -29,7 +29,7 @@ def check(family, rows, a, k, seed):
     problem = _evidence._problem(family, rows(rng), None, k, a)
     exact, rngs, stages = _evidence.exact_strata(problem, k, rng)[k - 1], rng.spawn(2), []
     for one in rngs:
-        stage = by_basin(problem, k, exact.z[0][one.integers(800, size=16)], 5, 2, one)
+        stage = by_basin(problem, k, exact.z[0][one.integers(800, size=16)], 5, 2, FIRST_KERNELS, one)
         stages.append(stage._replace(is_tight=False, basin=np.zeros(16, dtype=int), log_B=np.zeros(1)))
     found = _stratum._by_release(problem, k, stages, 1.0, rngs)
     assert found is not None and abs(found.log_B - exact.log_B) < 4 * found.std < 1.0

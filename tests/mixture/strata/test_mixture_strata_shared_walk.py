@@ -86,6 +86,15 @@ def test_a_walk_goes_on_to_the_digits_of_one_of_its_own(n):
     assert len(walk.known) == 2 and (n < 15 or other.log_evidence != found[0])
 
 
+def test_a_search_for_fewer_components_has_the_digits_of_one_for_more():
+    """Though those that fall behind are not taken as far."""
+    rows, found = Rows.of(np.random.default_rng(7).normal(size=(60, 2))), []
+    for K in (6, 3):
+        strata = SharedWalk(np.random.default_rng(1)).strata(SphericalMixture(K, 2), rows, None)
+        found.append(strata.posterior(3, 1, np.random.default_rng(0)).log_evidence)
+    assert np.array_equal(*found)
+
+
 def asked_by_threads(walk):
     def ask(i):
         return walk.strata(MODEL, Rows.of(np.full((3, 1), float(i))), np.random.default_rng(0))
