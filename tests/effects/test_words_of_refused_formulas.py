@@ -29,7 +29,7 @@ def test_known_columns_are_given_and_not_named(frame, name, family):
 def test_events_in_words_and_structured_targets(frame):
     model = BayesianGLM("weibull", formula="y ~ x")
     for event in (frame["s"], frame["s"].tolist(), frame["s"].astype("category")):
-        with pytest.raises(ValueError, match=r"event must be 1 .* 0 .* has the label 'alive'"):
+        with pytest.raises(ValueError, match=r"event must be 1 .* 0 .* has the labels 'alive' and 'dead'"):
             model.fit(frame, event=event)
     both = np.array(list(zip(frame["e"] == 1, frame["y"])), dtype=[("dead", bool), ("time", float)])
     with pytest.raises(ValueError, match=r"y has the fields dead, time: .* event=y\['dead'\]"):
