@@ -159,7 +159,7 @@ class SGAIS(Parts, OnlineSampler):
         Takes evidence and particles from a density that covers the posterior, where the model knows one:
         linear regressions and mixtures of one component are exact, softmax and generalised linear ones
         answer from a Gaussian or Student t at their mode, other mixtures from strata, custom models by boxes
-        or a survey of their prior; others are annealed, and tested beyond the posterior.
+        or a survey of their prior; others are annealed.
         None anneals: then a mixture may be left with two groups in one component, hundreds of nats low
         without a sign of it.
     tolerance : float, default=0.03
