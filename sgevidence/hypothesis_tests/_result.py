@@ -1,8 +1,7 @@
 """Hypotheses that a test compares, the result of a test, and checks of the input.
 
-Which hypotheses a test compares: an effect or one side with none, or the outside of an interval with it.
-
-With the density π of an effect e and the evidence of a region A of it,
+A test compares an effect or one side with none, or the outside of an interval with it.  With the density π of
+an effect e and the evidence of a region A of it,
 
     m(A) = ∫_A p(y | e) π(e) de / ∫_A π(e) de,
 

@@ -48,9 +48,9 @@ class Proposal(BaseEstimator):
     Softmax and other regressions answer from a Gaussian or Student t at their mode, by importance sampling or
     by a bridge, to hundredths of a nat; where it is too far from the posterior they are annealed, and
     ``verbose=True`` says why.  The evidence of a mixture of several components comes from strata of the
-    components in use, as by :class:`MixtureEvidence`.  Own models answer by cubature where one to three parameters have priors by
-    name, from 10³ to 3·10⁴ values, and else by draws of t densities at modes that a survey of the prior
-    leads to, from 2·10⁴ to 4·10⁴.  Other models are annealed.
+    components in use, as by :class:`MixtureEvidence`.  Own models answer by cubature where one to three
+    parameters have priors by name, from 10³ to 3·10⁴ values, and else by draws of t densities at modes that a
+    survey of the prior leads to, from 2·10⁴ to 4·10⁴.  Other models are annealed.
 
     References
     ----------
