@@ -51,7 +51,8 @@ class Usual(NamedTuple):
             mean = each @ w
             away = each - mean[:, None]
             # one row of a sample stands for many, and tells no more of the mean than one
-            return cls(mean, (away**2 @ w) ** 0.5, np.abs(away).max(axis=1, initial=0.0), 1 / (w @ w))
+            n = float(np.sum(w**2) ** -1)
+            return cls(mean, (away**2 @ w) ** 0.5, np.abs(away).max(axis=1, initial=0.0), n)
 
 
 class Watchlist(NamedTuple):
