@@ -1,7 +1,7 @@
 r"""The evidence of rows that nobody holds, by importance sampling around the modes of their posterior.
 
-1. Modes of a sample of the rows, and of all rows that are unlike the sample (``_unlike_rows.py``), are
-   known.  One sum over all rows has value, gradient and Hessian at each mode.
+1. Modes of a sample of the rows, and of all rows that are unlike the sample, are known.  One
+   sum over all rows has value, gradient and Hessian at each mode.
 2. Those that may count are carried to the modes of all rows by Newton steps, two or three sums each.
 3. Draws around them (:class:`AroundModes`) are weighed by all rows, one sum.
 

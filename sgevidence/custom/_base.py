@@ -1,10 +1,10 @@
 """Base of the estimator of a user's model: its prior, its rows, its price and doubts about it.
 
-Boxes take about as many for most posteriors of one, two or three parameters
-(:mod:`~sgevidence.answers._cubature`).
-A survey of the prior takes 1.6 to 2.6 evaluations for each of its draws, more by numerical gradients.
-Annealing takes 6·10⁴ to 13·10⁴ √d for a Gaussian that is a third to a hundredth of the prior wide, three to
-five in ten of them with gradients, and up to ten times as many for hierarchies.
+The price is a number of evaluations of the log likelihood.  Boxes take about as many as are foretold for most
+posteriors of one, two or three parameters (:mod:`~sgevidence.answers._cubature`).  A survey of the prior
+takes 1.6 to 2.6 for each of its draws, more by numerical gradients.  Annealing takes 6·10⁴ to 13·10⁴ √d for a
+Gaussian that is a third to a hundredth of the prior wide, three to five in ten of them with gradients, and up
+to ten times as many for hierarchies.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,11 @@
 """A user's own model: three functions in autograd.numpy, each answer of which is checked.
 
-Does a prior's density belong to its sampler?
+A wrong shape broadcasts to a wrong number, or to an array of (M, M); it is refused before anything is
+computed with it.  Arrays are handed out as read-only views, so that a function that writes into what it
+is given is told so, and the caller's rows stay as they are.  A θ at which a function fails is impossible
+(:mod:`._user_function`).
 
-For densities p, q and any transformation-free choice of q, both sides of
+**Whether a prior's density belongs to its sampler** is seen by draws.  For densities p and q both sides of
 
     E_p[ q / (p + q) ] = E_q[ p / (p + q) ]  ( = ∫ p q / (p + q) )                              (1)
 
@@ -19,11 +22,6 @@ sample means is zero on average and no heavy tail can spoil its standard error. 
 
 Symbols: p ``log_p`` = the density under test, log; q ``log_q`` = the density it is compared with, log; Δ
 ``delta`` = log q − log p, so that q/(p + q) = 1/(1 + e^−Δ); T ``move`` = θ_j ↦ m + a (θ_j − m) + s.
-
-A wrong shape broadcasts to a wrong number, or to an array of (M, M); it is refused before anything is
-computed with it.  Arrays are handed out as read-only views, so that a function that writes into what it
-is given is told so, and the caller's rows stay as they are.  A θ at which a function fails is impossible
-(:mod:`._user_function`).
 """
 
 from collections.abc import Callable

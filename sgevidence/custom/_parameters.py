@@ -1,16 +1,13 @@
 """Parameters of a user's own model, by one of three kinds of prior.
 
-Priors by name: a dictionary of ``scipy.stats`` distributions in the units of the parameters.
+**Priors by name** are a dictionary of ``scipy.stats`` distributions in the units of the parameters.  A cloud
+is (M, d) standard normals z, and each parameter is a function of its own columns and of the parameters before
+it (:mod:`~sgevidence.models._quantiles`): exact draws, a density that is normalised by construction, and no
+Jacobian that anybody has to write.  A scalar parameter is a column (M, 1), so that it broadcasts against rows
+as a number does.
 
-A cloud is (M, d) standard normals z, and each parameter is a function of its own columns and of the
-parameters before it (:mod:`~sgevidence.models._quantiles`): exact draws, a density that is normalised by
-construction, and
-no Jacobian that anybody has to write.  A scalar parameter is a column (M, 1), so that it broadcasts
-against rows as a number does.
-
-Other kinds of prior of a user's own model: functions of θ as it is, and the transform of nested sampling.
-
-Each has what :class:`NamedPriors` has: ``dimension``, ``natural`` (what a user's function is given),
+**Other kinds** are functions of θ as it is, and the transform of nested sampling.  Each has what
+:class:`NamedPriors` has: ``dimension``, ``natural`` (what a user's function is given),
 ``single`` (the same of one particle), ``simulated``, ``named``, ``unresolved``.
 """
 

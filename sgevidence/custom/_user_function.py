@@ -12,17 +12,14 @@ Three things go wrong inside a function that somebody else has written, long aft
 
 Failures are counted, since −∞ where the posterior is makes another model of it.
 
-Gradients of functions that autograd cannot differentiate, and functions of one θ at a time.
+**Gradients.**  A function that autograd cannot differentiate, or one of a single θ, becomes an autograd
+primitive whose derivative is that of central differences, or what the user says.  Trajectories are proposals
+with a Metropolis test, so that the answer does not depend on how good these derivatives are; only how far a
+step can go does.
 
-A function becomes an autograd primitive whose derivative is that of central differences, or what the user
-says.  Trajectories are proposals with a Metropolis test, so that the answer does not depend on how good
-these derivatives are; only how far a step can go does.
-
-A user's log likelihood as a function of unconstrained coordinates and rows.
-
-``log_likelihood(p, X, y)`` is a function of parameters as their author thinks of them: by name or as an
-array, all at once or one θ at a time, with rows or without.  The engine wants f(z (M, d), X, y) → (M, n)
-that autograd can follow.  This is the way from one to the other.
+**Coordinates.**  ``log_likelihood(p, X, y)`` is a function of parameters as their author thinks of them: by
+name or as an array, all at once or one θ at a time, with rows or without.  The engine wants f(z (M, d), X, y)
+→ (M, n) that autograd can follow.  :class:`RowFunction` is the way from one to the other.
 """
 
 import inspect

@@ -1,8 +1,7 @@
 """Pictures along the rows: weights of an average, how a run went, states of a sequence, surprise of a stream.
 
-Predictive surprise along a stream: a model that no longer fits is seen in the growth of its evidence.
-
-log p(chunk | rows before) / |chunk| = Δ log Z / Δn
+A model that no longer fits is seen in the growth of its evidence, log p(chunk | rows before) / |chunk| = Δ
+log Z / Δn.
 """
 
 from collections.abc import Mapping, Sequence

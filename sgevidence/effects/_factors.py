@@ -1,17 +1,15 @@
 """Terms of a linear predictor that are no curves: factors, products, groups and monotone effects.
 
-Effects of a factor whose levels are all there are, none of them special.
-
-The effects of K levels sum to zero, and are K − 1 orthonormal contrasts with independent normal priors,
+**Factors** have levels that are all there are, none of them special.  The effects of K levels sum to zero,
+and are K − 1 orthonormal contrasts with independent normal priors,
 
     a = H c,    c ~ N(0, scale² I),    HᵀH = I,    Hᵀ1 = 0,
 
 so that no level is a reference, and the prior is the same for every order of the levels (Rouder et al. 2012).
 Two levels differ by √2 · scale · N(0, 1).
 
-Effects of one level of a group, in sets: its intercept, slopes, and what factors add.
-
-A factor of K levels within a group that has an intercept adds orthonormal contrasts with one τ,
+**Groups.**  Effects of one level are in sets: its intercept, slopes, and what factors add.  A factor of K
+levels within a group that has an intercept adds orthonormal contrasts with one τ,
 
     c ~ N(0, τ²/2 · I),    a = H c,
 
@@ -19,9 +17,7 @@ so that two of its levels differ by N(0, τ²) and no order of them counts; with
 their 0/1 column.  Without an intercept each level of the factor has an effect and a τ of its own.  Contrasts
 are the first effects of a level: their correlations with the others are free, and those among them are zero.
 
-Symbols: ``H`` = contrasts (K, K − 1); ``Z`` = what the effects of a set multiply (n, size).
-
-A monotone effect of an ordered column: its total, and the shares that its steps have of it.
+**Monotone effects** of an ordered column are its total, and the shares that its steps have of it:
 
     effect of level k = b Σ_{j ≤ k} ζ_j,    b ~ N(0, r² scale²),    ζ ~ Dirichlet(1, …, 1),    k = 1, …, m,
 
@@ -33,7 +29,8 @@ r = √(12 m/(m + 2)) is the range of m + 1 equally spaced numbers over their st
 steps b is what a straight line of prior N(0, scale²) in such units has from end to end, so that *are the
 steps equal?* is a question of their shares alone.  r = 1 of two levels, which are a 0/1 column.
 
-Symbols: ``m`` = steps, ``z`` = standard normals (M, m − 1).
+Symbols: ``H`` = contrasts (K, K − 1); ``Z`` = what the effects of a set multiply (n, size); ``m`` = steps,
+``z`` = standard normals (M, m − 1).
 """
 
 from collections.abc import Callable

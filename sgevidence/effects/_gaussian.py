@@ -25,16 +25,13 @@ V, K                  ``V, K``                     (q, q, M, L), V as Cholesky f
 C                     ``C``                        (M, r + 1, r + 1)
 ====================  ===========================  ===================================================
 
-Cholesky factors of many matrices of a few rows, whose axes come first: numpy's loop is over the many.
+**Cholesky factors** of many matrices of a few rows have the axes of a matrix first: numpy's loop is over the
+many.  There ``A, L`` are matrices (q, q, …) and their lower factors, and ``b`` right sides (q, …).
 
-Symbols: ``A, L`` = matrices (q, q, …) and their lower factors, ``b`` = right sides (q, …).
-
-Sums by level under the numbers that levels have in another layout, and in other units.
-
-With columns Φ' = Φ K, where K has the levels at their new places, A' = KᵀAK, y being one column more.
-
-Symbols: ``A`` = products of all columns and y (d + 1, d + 1), ``K`` = the map, ``r`` = number of columns
-that are not of the largest term, ``L, q`` = its levels and the effects of each.
+**Another layout.**  Sums are carried to other numbers of the levels, and other units.  With columns Φ' = Φ K,
+where K has the levels at their new places, A' = KᵀAK, y being one column more.  There ``A`` are products of
+all columns and y (d + 1, d + 1), ``K`` is the map, ``r`` the number of columns that are not of the largest
+term, and ``L, q`` are its levels and the effects of each.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,11 +1,7 @@
 """The effects of one term integrated level by level, by adaptive Gauss–Hermite quadrature.
 
-Rows in the order of the levels of the largest term, so that sums by level are sums of stretches.
-
-Symbols: ``R`` = all columns but those of the largest term (n, r), ``W`` = its own (n, q), ``M`` =
-hyperparameters, ``G`` = stretches.
-
-Given the rest of η the levels are independent, and each has a few effects v ~ N(0, I):
+Rows are in the order of the levels of the largest term, so that sums by level are sums of stretches.  Given
+the rest of η the levels are independent, and each has a few effects v ~ N(0, I):
 
     log ∫ Π_{r: g_r = g} p(y_r | o_r + U_r·v) N(v; 0, I) dv
         ≈ log Σ_k ω_k exp(½|z_k|²) p(y_g, v̂ + C⁻ᵀ z_k) − log |C|,
@@ -16,6 +12,9 @@ nodes are enough (Pinheiro and Bates 1995).  Where the rows say nothing of v, as
 Symbols
 -------
 =====  ============  ====================================================
+R      ``R``         all columns but those of the largest term, (n, r)
+W      ``W``         its own columns, (n, q)
+M, G   ``M, G``      hyperparameters, stretches
 o      ``offset``    the rest of η, (M, n)
 U      ``U``         W Λ, (M, n, q)
 v̂, C   ``v, C``      (M, G, q), (M, G, q, q)

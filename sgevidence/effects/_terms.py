@@ -1,10 +1,11 @@
 """Terms of a linear predictor: parts, terms that cannot be, and terms of the calls in a formula.
 
-C(x), T(x, "ref"), C(x, Treatment("ref")), C(x, Poly)     Factor
-mo(x)                                                     Monotone
-s(x, k=20, by=g), s(x, bs="cc", period=12)                Smooth
-s(x, k=20)                                                Smooth
-bs(x, knots=c(1, 2)), bs(x, df=5, degree=3)                                     BSpline
+Calls are terms as follows.
+
+    C(x), T(x, "ref"), C(x, Treatment("ref")), C(x, Poly)    Factor
+    mo(x)                                                    Monotone
+    s(x), s(x, k=20, by=g), s(x, bs="cc", period=12)         Smooth
+    bs(x, knots=c(1, 2)), bs(x, df=5, degree=3)              BSpline
 """
 
 from collections.abc import Hashable, Iterable, Sequence

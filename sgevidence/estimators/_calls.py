@@ -3,19 +3,15 @@
 A fork copies the memory of all threads, but only the thread that forks goes on in the child.  So a call that
 another thread had begun is taken back there, and its lock is opened: nobody else would ever do it.
 
-Parameters may not change in mid-stream: the rows before were learnt with the old ones.
+**Settings** may not change in mid-stream: a sampler's state, the model inside it and the evidence so far all
+belong to the parameters of the first call.  With others the next rows would give the evidence of neither
+model.
 
-A sampler's state, the model inside it and the evidence so far all belong to the parameters of the first
-call.  With others the next rows would give the evidence of neither model.
+**Threads.**  BLAS has one while an estimator learns: blocks have at most some 10⁵ numbers.  With two threads
+instead of one a softmax regression of 178 rows took eleven times the processor time, latent classes of 600
+rows five times, a linear regression of 10⁵ rows and 50 columns four times, and none was faster.
 
-One thread of BLAS while an estimator learns: its matrices are small, and more threads wait for each other.
-
-Blocks have at most some 10⁵ numbers.  With two threads instead of one a softmax regression of 178 rows took
-eleven times the processor time, latent classes of 600 rows five times, a linear regression of 10⁵ rows and 50
-columns four times, and none was faster.
-
-A fit as scikit-learn's callbacks see it: a tree of tasks, a chunk each, with a leaf a step of annealing.
-
+**Callbacks** of scikit-learn see a fit as a tree of tasks, a chunk each, with a leaf a step of annealing;
 ``estimator.set_callbacks(ProgressBar())`` shows it.  Without callbacks there is no tree and no cost.
 """
 

@@ -1,8 +1,7 @@
 """The posterior averaged over subsets: by moments of linear regressions, by draws of others.
 
-The posterior averaged over subsets: draws of all of them together, with zeros where a column is out.
-
-One regression on all columns predicts by them.
+Draws of all subsets are together, with zeros where a column is out.  One regression on all columns predicts
+by them.
 
 Symbols: θ ``theta`` = coefficients and what follows them of one subset, (M, K d); of all columns, (M, K q), K
 being the number of classes, 1 of other families.

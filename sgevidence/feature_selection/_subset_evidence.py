@@ -1,15 +1,14 @@
 """Evidences of log-concave regressions on subsets of columns: by Newton's steps, and by few draws.
 
-All subsets take their Newton steps together.  For a thousand rows a step costs less than what calls it.
-Steps of many are over all columns, masked by those that are in; one subset alone has its own columns.
+**Newton's method.**  All subsets take their steps together.  For a thousand rows a step costs less than what
+calls it.  Steps of many are over all columns, masked by those that are in; one subset alone has its own
+columns.
 
-Symbols: ``theta`` = points, 0 where a column is not in (S, q); ``inside`` = whether it is (S, q);
-``precision`` = λ, of the prior (q,).
+**Draws.**  Newton's method has found the modes already.  Draws of a t there, or around the nearest Gaussian,
+with control variates (``answers``), take milliseconds where a run of a sampler takes hundredths of a second.
 
-Newton's method has found the modes already.  Draws of a t there, or around the nearest Gaussian, with control
-variates (``answers``), take milliseconds where a run of a sampler takes hundredths of a second.
-
-Symbols: θ ``theta`` = coefficients of one subset and the intercept, (M, d).
+Symbols: ``theta`` = points, 0 where a column is not in (S, q), or draws of one subset, coefficients and
+intercept, (M, d); ``inside`` = whether a column is in (S, q); ``precision`` = λ, of the prior (q,).
 """
 
 from typing import Any, NamedTuple

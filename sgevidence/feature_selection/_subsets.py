@@ -1,8 +1,7 @@
 """Subsets of columns with their evidences, and chains over them.
 
-Chains over subsets, where there are too many to enumerate (Madigan and York 1995).
-
-One step of a chain is a flip and a swap:
+Where there are too many to enumerate chains walk over them (Madigan and York 1995).  One step of a chain is a
+flip and a swap:
 
 * flip a group g of S with probability ∝ √(π(S′)/π(S)), S′ = S △ g, and accept with min(1, Z(S)/Z(S′)), where
   Z sums these roots over all flips (Zanella 2020): the evidences of all neighbours are known anyway;

@@ -1,8 +1,7 @@
 """Hypotheses that a test compares, the result of a test, and checks of the input.
 
-Which hypotheses a test compares: an effect or one side with none, or the outside of an interval with it.
-
-With the density π of an effect e and the evidence of a region A of it,
+A test compares an effect or one side with none, or the outside of an interval with it.  With the density π of
+an effect e and the evidence of a region A of it,
 
     m(A) = ∫_A p(y | e) π(e) de / ∫_A π(e) de,
 
@@ -348,7 +347,7 @@ def levels_in(name: str, values: Any, n: int, other: str = "y") -> tuple[np.ndar
     """
     if np.ma.is_masked(values):
         raise ValueError(f"{name} is a masked array with masked entries: drop those rows")
-    found = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    found = np.asarray(values, dtype=object)  # dates stay dates, which a categorical may declare
     if found.shape != (n,):
         raise ValueError(f"{name} must have the shape of {other}, ({n},), got {found.shape}")
     if missing_in(found).any():

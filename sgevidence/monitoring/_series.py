@@ -35,12 +35,11 @@ w           ``w``                weight of a row: less than 1 for an outlier
 w e²/s²-c   ``surprise``         its mean: what rows add to b beyond their information
 ==========  ===================  =========================================================
 
-A change in some of the columns, while the others go on as before.
-
-A run that began at row s says that a column has changed there, with members that know nothing (F, the
-density of its rows so far), or has not (C): then its rows are those of the run that was the most probable
-among the older ones before each row.  All columns change with probability one half; else each by itself with
-ρ = 1/p, but at least one of the p.  So with G = log F − log C of each column
+**A change in some of the columns** leaves the others as they were.  A run that began at row s says that a
+column has changed there, with members that know nothing (F, the density of its rows so far), or has not (C):
+then its rows are those of the run that was the most probable among the older ones before each row.  All
+columns change with probability one half; else each by itself with ρ = 1/p, but at least one of the p.  So
+with G = log F − log C of each column
 
 .. math::
     \frac{p(\text{rows} \mid s)}{\prod_j C_j} = \tfrac12 \prod_j e^{G_j} + \frac{1}{2 (1 - (1-ρ)^p)}
@@ -60,10 +59,8 @@ w       ``log_weight``   log posterior of the runs before the row, (R,)
         ``log_z``        log density of the row if the column is new, (R, columns)
 ======  ===============  ==================================================
 
-Predictors of a row of a series: a level, a line, the rows before it, or their scatter.
-
-A structure is a regression of a row z, in the units of its run, on a constant and one feature u, with noise
-of scale h:
+**Structures** predict a row by a level, a line, the rows before it, or their scatter.  A structure is a
+regression of a row z, in the units of its run, on a constant and one feature u, with noise of scale h:
 
 =================  =======================================  ===========  ==========================
 structure          z_t =                                    feature u    prior of (constant, slope)

@@ -1,7 +1,5 @@
 """Rows as a user gives them: what is refused by name, and arrays of what is taken.
 
-Checks of user input: arrays without masks, seeds, counts, pairs of numbers, names of columns.
-
 Columns beside X that are known (offset of a linear predictor, trials of a binomial, bounds of y) travel
 with X to where all of it is validated, and are columns of the model's X then.
 """

@@ -8,7 +8,7 @@ its tempered posteriors
 as published by SGHMC with mini-batches of the rows before (Eq. 4.14).  The loop itself is
 :class:`~sgevidence.transitions.Anneal`.  The default tries cheaper transitions first: a density that covers
 the posterior (``FromProposal``), weights alone (``Reweight``), densities at the modes that the particles know
-(``FromModes``), modes from outside (``ModeImportance``).
+(``FromModes``).  Then modes that the particles have missed are looked for (``MissedModes``).
 
 Symbols
 -------
@@ -20,9 +20,8 @@ n        ``path.n``        rows seen, by total weight
 M(n)     ``_particles``    particles after n rows
 =======  ================  ==========================================================
 
-The ways across a chunk that a model has: a general answer, an answer of its own, or annealing.
-
-**The schedule** says how many rows are annealed at a time, and by how many particles.
+**A model** has a general answer, an answer of its own, or none, and is annealed.  **The schedule** says how
+many rows are annealed at a time, and by how many particles.
 
 Symbols: ``n`` = rows seen, by total weight; ``M(n)`` = particles after n rows; ``K, d`` = exchangeable
 components and parameters of the model.
@@ -159,7 +158,7 @@ class SGAIS(Parts, OnlineSampler):
         Takes evidence and particles from a density that covers the posterior, where the model knows one:
         linear regressions and mixtures of one component are exact, softmax and generalised linear ones
         answer from a Gaussian or Student t at their mode, other mixtures from strata, custom models by boxes
-        or a survey of their prior; others are annealed, and tested beyond the posterior.
+        or a survey of their prior; others are annealed.
         None anneals: then a mixture may be left with two groups in one component, hundreds of nats low
         without a sign of it.
     tolerance : float, default=0.03

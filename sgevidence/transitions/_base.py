@@ -46,7 +46,7 @@ class Checks(NamedTuple):
     """When a density was last asked and an annealed answer last tested, and what has been spent since."""
 
     asked: float = 0.0  #: rows, by total weight, when a density was last asked for an answer
-    confirmed: float = 0.0  #: rows, by total weight, when it was last tempered beyond the posterior
+    confirmed: float = 0.0  #: rows, by total weight, when an annealed answer was last tested
     spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
 
 

@@ -7,9 +7,9 @@ look at all rows again is asked for whole calls that double them, and whenever n
 at known modes cross a chunk: annealing costs more.  After it has declined it waits until the rows have
 doubled, but where few rows have one mode.  Where the posterior has one mode, which is found in some steps, it
 is also asked when they have grown by a fiftieth and particles know less.  One that finds what no particle
-knows is asked before particles are weighed once the rows have grown a little.  An answer that is
-blunt, or in doubt, is offered where particles of the rows before are at hand: it is taken if these find
-clearly less, or know much less.
+knows is asked before particles are weighed once the rows have grown a little.  An answer that is blunt, or in
+doubt, is offered where particles of the rows before are at hand: it is taken if these find clearly less, or
+know much less.
 
 Symbols: ``M`` = particles.
 """
@@ -47,11 +47,10 @@ class Proposal(BaseEstimator):
     Linear regressions and mixtures of one component are exact, in streams, too: their standard error is 0.
     Softmax and other regressions answer from a Gaussian or Student t at their mode, by importance sampling or
     by a bridge, to hundredths of a nat; where it is too far from the posterior they are annealed, and
-    ``verbose=True`` says why.  The evidence of
-    a mixture of several components comes from strata of the components in use, as by
-    :class:`MixtureEvidence`.  Own models answer by cubature where one to three parameters have priors by
-    name, from 10³ to 3·10⁴ values, and else by draws of t densities at modes that a survey of the prior
-    leads to, from 2·10⁴ to 4·10⁴.  Other models are annealed.
+    ``verbose=True`` says why.  The evidence of a mixture of several components comes from strata of the
+    components in use, as by :class:`MixtureEvidence`.  Own models answer by cubature where one to three
+    parameters have priors by name, from 10³ to 3·10⁴ values, and else by draws of t densities at modes that a
+    survey of the prior leads to, from 2·10⁴ to 4·10⁴.  Other models are annealed.
 
     References
     ----------

@@ -41,7 +41,7 @@ class Usual(NamedTuple):
     mean: np.ndarray  #: (R,)
     std: np.ndarray  #: (R,)
     most: np.ndarray  #: largest deviation from the mean, (R,)
-    n: float  #: rows
+    n: float  #: rows, by the effective number of their weights
 
     @classmethod
     def of(cls, model: Model, theta: np.ndarray, rows: Rows) -> "Usual":
@@ -50,7 +50,9 @@ class Usual(NamedTuple):
             each, w = model.log_likelihood(theta, rows), rows.weight / rows.total_weight
             mean = each @ w
             away = each - mean[:, None]
-            return cls(mean, (away**2 @ w) ** 0.5, np.abs(away).max(axis=1, initial=0.0), rows.total_weight)
+            # one row of a sample stands for many, and tells no more of the mean than one
+            n = float(np.sum(w**2) ** -1)
+            return cls(mean, (away**2 @ w) ** 0.5, np.abs(away).max(axis=1, initial=0.0), n)
 
 
 class Watchlist(NamedTuple):

@@ -132,14 +132,15 @@ def test_columns_are_rows_of_the_other_table():
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kind", ["text", "numbers", "categorical", "bool"])
+@pytest.mark.parametrize("kind", ["text", "numbers", "categorical", "bool", "dates", "categorical dates"])
 def test_labels_of_cases_are_counted_as_pandas_counts_them(seed, kind):
     pandas = pytest.importorskip("pandas")
     rng = generator(12, seed)
+    days = pandas.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01"]).astype("datetime64[ns]")
     levels = {"text": ["no", "maybe", "yes"], "numbers": [10, 9, -1], "bool": [False, True]}
-    chosen = levels.get(kind, ["low", "mid", "high"])
+    chosen = levels.get(kind, days if "dates" in kind else ["low", "mid", "high"])
     a, b = pandas.Series(rng.choice(chosen, 40)), pandas.Series(rng.choice(["f", "m"], 40))
-    a = a.astype(pandas.CategoricalDtype(chosen, ordered=True)) if kind == "categorical" else a
+    a = a.astype(pandas.CategoricalDtype(chosen, ordered=True)) if "categorical" in kind else a
     table = pandas.crosstab(a, b)
     for fixed in ("total", "rows", "columns"):
         found = contingency(a, b, fixed=fixed)

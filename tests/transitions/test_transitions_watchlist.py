@@ -71,6 +71,13 @@ def test_rows_in_random_order_are_seldom_unlike_and_others_are(rng, size):
     assert alarms(rng, 3.0, size) > 0.8
 
 
+def test_a_sample_that_stands_for_more_rows_tells_no_more_of_the_mean(rng):
+    rows, theta = rows_of(rng, 50), rng.standard_normal((3, 3))
+    few, scaled = (Usual.of(MODEL, theta, one) for one in (rows, rows.scaled(1000.0)))
+    assert few.n == pytest.approx(50) and scaled.n == pytest.approx(50)
+    np.testing.assert_allclose(scaled.std, few.std)
+
+
 def test_points_that_cannot_explain_a_row_fall_behind_for_ever(rng):
     rivals = watched(np.array([[np.nan, 0.0, 0.0], [0.0, 0.0, 0.0]]), np.zeros(2), rows_of(rng, 9))
     rivals = rivals.after(MODEL, rows_of(rng, 3), -4.0)

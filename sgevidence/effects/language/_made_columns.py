@@ -12,13 +12,10 @@ tree.  Orthogonal polynomials of the first rows obey, in z = (x − mean) / sd,
 
 and are divided by their root sum of squares, as poly() of R.
 
-Symbols: ``tree`` = expression; ``X`` = frame.
+Each call in the tree of a formula that makes columns becomes a variable whose name has its expression.  Calls
+that are terms of their own, s(), C() and others, stay calls.
 
-Calls in the tree of a formula that make columns: each becomes a variable whose name has its expression.
-
-Calls that are terms of their own, s(), C() and others, stay calls.
-
-Symbols: ``node`` = node of the tree that formulae parses, ``tree`` = expression.
+Symbols: ``node`` = node of the tree that formulae parses, ``tree`` = expression, ``X`` = frame.
 """
 
 import re

@@ -1,15 +1,13 @@
 """The left of a formula: functions of the response, and Surv(time, dead).
 
-Functions of the response: log(y) ~ x is a model of z = g(y) whose evidence is that of y.
+**Functions.**  log(y) ~ x is a model of z = g(y) whose evidence is that of y.
 
     p(y | X) = p(z | X) |g'(y)|
 
 g is one function, or several within one another, of one column, each of which rises or falls all the way:
 log, log1p, sqrt, logit, and arithmetic with numbers.
 
-Symbols: ``y`` = the column (n,), ``z`` = g(y) (n,), ``steps`` = g, the innermost first.
-
-The left of a formula as R writes times: Surv(time, dead) ~ x.
+**Times** are written as in R:
 
     Surv(t), Surv(t, dead)            times, of which some are censored on the right
     Surv(start, stop, dead)           late entries
@@ -18,6 +16,8 @@ The left of a formula as R writes times: Surv(time, dead) ~ x.
 
 ``dead`` is a column, or a comparison such as ``status == 2`` and ``status == "dead"``.  A formula is read
 without it, as one whose response is the time.
+
+Symbols: ``y`` = the column (n,), ``z`` = g(y) (n,), ``steps`` = g, the innermost first.
 """
 
 import re
