@@ -354,8 +354,7 @@ def levels_in(name: str, values: Any, n: int, other: str = "y") -> tuple[np.ndar
         raise ValueError(f"{name} has missing values")
     cells = found.tolist()
     try:
-        distinct = set(cells)
-        order = sorted(distinct, key=lambda level: (type(level).__name__, level))
+        distinct = dict.fromkeys(cells)
     except TypeError as error:
         raise TypeError(f"{name} has entries that are no levels: {error}") from None
     if len(distinct) < 2:
@@ -363,7 +362,10 @@ def levels_in(name: str, values: Any, n: int, other: str = "y") -> tuple[np.ndar
     if len(distinct) >= n:
         raise ValueError(f"{name} has a level of its own in each row")
     declared = getattr(getattr(values, "dtype", None), "categories", None)
-    levels = order if declared is None else [level for level in list(declared) if level in distinct]
+    levels = list(distinct) if declared is None else [level for level in list(declared) if level in distinct]
+    if declared is None:
+        with suppress(TypeError):  # members of an enumeration have no order but that of the rows
+            levels = sorted(levels, key=lambda level: (type(level).__name__, level))
     number = {level: k for k, level in enumerate(levels)}
     return np.array([number[level] for level in cells]), levels
 

@@ -1,6 +1,7 @@
 """Against integrals that share no formula with the package, on data that nobody has tuned."""
 
 import warnings
+from enum import Enum
 
 import numpy as np
 import pytest
@@ -151,6 +152,13 @@ def test_labels_of_cases_are_counted_as_pandas_counts_them(seed, kind):
     if kind == "bool":  # the sign of the odds ratio is that of the table in its order
         one = contingency(a, b, alternative="greater").log_bayes_factor
         assert one == contingency(table, alternative="greater").log_bayes_factor
+
+
+def test_labels_without_an_order_are_levels():
+    plan = Enum("plan", ["basic", "full"])
+    a, b = [plan.basic, plan.full, plan.full] * 4, ["x", "y"] * 6
+    words = [one.name for one in a]
+    assert contingency(a, b).log_bayes_factor == pytest.approx(contingency(words, b).log_bayes_factor)
 
 
 # -- correlations -------------------------------------------------------------------------------------
