@@ -13,6 +13,7 @@ Symbols: ``u`` = coordinate, (m,).
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
