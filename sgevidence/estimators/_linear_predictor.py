@@ -314,10 +314,15 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         if not self._has_terms:
             return super()._take_units(rows, may_wait, fold)
+        whole = self._of_call
+        if whole is not None and whole._units is not None and self._read is whole._read:
+            self._units = whole._units
+            return True
         plain = fold and fold_of_numbers(fold, len(self.columns_), self._read.n_apart)  # type: ignore
         known = super()._take_units(plain_rows(self, rows), may_wait, plain)
-        if known:
-            self._units = coded(self, rows, self._units, self._kind)  # type: ignore[assignment]
+        if known:  # levels that came while rows were held are coded anew
+            units = self._units.units if isinstance(self._units, CodedUnits) else self._units
+            self._units = coded(self, rows, units, self._kind)  # type: ignore[assignment]
         else:
             self._held = rows.copy()
         return known
