@@ -137,6 +137,10 @@ def places_along(model: Any, term: Smooth, X: np.ndarray) -> np.ndarray:
     return np.column_stack([X[:, last], x])
 
 
+#: How columns are read: their names, levels, and the means and polynomials of functions of them.
+READING = ("n_features_in_", "feature_names_in_", "_formula", "_other", "_lines", "_read", "columns_")
+
+
 class LinearCoefficients(PosteriorReports):
     """Posterior moments of coefficients and intercept."""
 
@@ -238,6 +242,9 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
         if self._has_terms:
+            if reset and self._of_call is not None:  # a chunk is read as all rows of its call
+                read, reset = vars(self._of_call), False
+                vars(self).update({name: read[name] for name in READING if name in read})
             return read_pair(self, X, y, reset, **checks)
         X, y = validated(self, X, y, reset=reset, order="C", **checks)
         if (fields := y.dtype.names) is not None:

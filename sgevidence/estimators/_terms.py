@@ -69,24 +69,16 @@ TERM_CONSTRAINTS: dict[str, list] = {
 }
 
 
-#: How columns are read: levels, and means and polynomials of functions of columns.
-READING = ("_other", "_formula", "_lines", "_read", "columns_")
-
-
 def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""
     terms, columns, n_rows = model.terms or (), model.columns, len(X)
     refuse_other(model)
-    if reset and model._of_call is not None:  # a chunk is read as all rows of its call
-        kept = vars(model._of_call)
-        vars(model).update((name, kept[name]) for name in READING if name in kept)
-    is_first = reset and model._of_call is None
-    if is_first:
+    if reset:
         model._other = other_formula(model, X)
     if model.formula is not None:
         if not hasattr(X, "columns"):
             raise TypeError("formula= names columns: give a data frame")
-        if is_first:
+        if reset:
             model._formula = formula_of(model, X)
         both = [model._formula, *filter(None, [model._other])]
         used, known = list(dict.fromkeys(n for one in both for n in one.columns)), column_names(X)
@@ -101,7 +93,7 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     X = X if hasattr(X, "columns") else np.asarray(X)
     if model.formula is not None:
         X = WithMade(X, {name: tree for one in both for name, tree in one.made.items()})
-    if is_first:
+    if reset:
         names = column_names(X)
         if model.formula is None and columns is not None:
             columns = [names[j] for j in column_indices(columns, len(names), names)]

@@ -109,7 +109,7 @@ def read_event(event: Any, X: np.ndarray) -> np.ndarray:
     if texts:
         labels = " and ".join(map(repr, list(dict.fromkeys(texts))[:3]))
         raise ValueError(
-            f"{needed} the labels {labels}: give that of the event, as "
+            f"{needed} the labels {labels}: if the event is {texts[0]!r}, give "
             f"event=X['status'] == {texts[0]!r} or Surv(time, status == {texts[0]!r})"
         )
     found = column(event, "event", X)
