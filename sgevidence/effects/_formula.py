@@ -11,8 +11,7 @@ evaluated by Python.
     (0 + days | subject)  Group("subject", by="days", intercept=False, origin=0)
     (days || subject)     Group("subject", by="days", correlated=False, origin=0), also in two parts
     (1 + cond | subject)  Group("subject", by=Factor("cond")) where cond has levels
-    bs(x, df=5, degree=3) BSpline
-    s(age), s(age, k=8)   Smooth;   C(year) Factor of numbers
+    s(age), bs(x, df=5)   Smooth, BSpline;   C(year) Factor of numbers
     T(x, "a"), C(x, Poly) Factor, printed against a level or by polynomials;   mo(x) Monotone
 """
 
