@@ -244,7 +244,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if self._has_terms:
             if reset and self._of_call is not None:  # a chunk is read as all rows of its call
                 read, reset = vars(self._of_call), False
-                vars(self).update({name: read[name] for name in READING if name in read})
+                self.__dict__ |= {name: read[name] for name in READING if name in read}
             return read_pair(self, X, y, reset, **checks)
         X, y = validated(self, X, y, reset=reset, order="C", **checks)
         if (fields := y.dtype.names) is not None:
