@@ -49,7 +49,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         if weighs_nothing(sample_weight):  # models that learn chunk by chunk would pass over the rows
             raise ValueError("Sample weights must contain at least one non-zero number.")
         with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
-            refuse_unreadable(takes_missing=True, X=X, y=y, sample_weight=sample_weight)
+            refuse_unreadable(takes_missing=True, by_name=True, X=X, y=y, sample_weight=sample_weight)
             standing = self._start()
             if self.method == "bma":
                 params = route(self, "fit", standing.children, sample_weight, fit_params)
@@ -71,7 +71,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         if weighs_nothing(sample_weight):
             return self
         with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
-            refuse_unreadable(takes_missing=True, X=X, y=y, sample_weight=sample_weight)
+            refuse_unreadable(takes_missing=True, by_name=True, X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "_standing")
             if first:
                 standing = self._start()

@@ -38,7 +38,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
-from .._compat import check_feature_names, raise_for_params
+from .._compat import raise_for_params
 from ..estimators import ParameterTable, bounds, percent, response_in, scalar_names, weighted_quantiles
 from ..model_selection import behind_transformers, last_step
 from ..particles import log_mixture, mixture_moments
@@ -345,8 +345,7 @@ class MixedPredictions(BaseEstimator):
     def _ask(self, method: str, X: Any, *args: Any, metadata: Any = None, **kwargs: Any) -> list[Any]:
         """The answers of all models, each to X as its pipeline transforms it."""
         X, *_ = at_once(self, X, only_X=True)
-        refuse_unreadable(takes_missing=True, X=X)
-        check_feature_names(self, X, reset=False)
+        refuse_unreadable(takes_missing=True, by_name=True, X=X)
         routed = route_to_last_steps(self, list(self.named_estimators_.items()), metadata or {})
         answers = []
         for child, requested in zip(self.estimators_, routed):

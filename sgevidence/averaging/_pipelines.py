@@ -137,11 +137,11 @@ def partial_fit_child(
         if call is None or not (isinstance(child, Standardising) and child.standardize):
             return child.partial_fit(X, y, **extra, **params)
         classes = extra.get("classes")
-        child._units_of_call = child._read_units(call.X, call.y, call.sample_weight, classes, call.may_wait)
+        child._of_call = child._reader_of(call.X, call.y, call.sample_weight, classes, call.may_wait)
         try:
             return child.partial_fit(X, y, **extra, **params)
         finally:
-            del child._units_of_call
+            del child._of_call
 
 
 def _partial_fit_pipeline(

@@ -177,6 +177,11 @@ def print_compared(asked: Any) -> None:
     if asked.mixture is not None:
         models = densities(counts, rows, columns, factors, asked.covariance, *choices)
     else:
+        if asked.family is None and np.array_equal(np.unique(np.asarray(rows.y)), [0, 1]):
+            words = (
+                "0 or 1 in every row, and is taken for a number: --family bernoulli takes it for no and yes"
+            )
+            typer.echo(f"--target is {words}", err=True)
         models = regressions(rows, columns, factors, asked.family, *choices)
     print_fitted(fit_all(models, rows, source, asked.checkpoint), source, asked.as_json, asked.plot)
 

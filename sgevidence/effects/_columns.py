@@ -126,7 +126,7 @@ def levels_in(X: Any, name: Any) -> list[Any]:
     for row, value in enumerate(values):
         if value is None or type(value).__name__ == "NAType" or value != value:
             raise ValueError(
-                f"column {name!r} has missing values, the first in row {row}, which are no level: fill "
-                "them, or drop the rows"
+                f"column {name!r} has missing values, the first in row {row}: fill them, or drop those rows "
+                "for all models, as by frame.dropna()"
             )
     return values

@@ -317,7 +317,7 @@ class GLMRows(LinearPredictor):
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         known = super()._take_units(rows, may_wait, fold)
         # an average has looked at all rows of a call that it cuts into chunks
-        if known and self.family is None and self._units_of_call is None:
+        if known and self.family is None and self._of_call is None:
             refuse_two_values(rows.y)  # type: ignore[arg-type]
         if known and not may_wait and fold is None and isinstance(self._family, Bernoulli):
             self._doubt_one_class(rows.y)  # type: ignore[arg-type]

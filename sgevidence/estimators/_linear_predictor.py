@@ -137,6 +137,10 @@ def places_along(model: Any, term: Smooth, X: np.ndarray) -> np.ndarray:
     return np.column_stack([X[:, last], x])
 
 
+#: How columns are read: their names, levels, and the means and polynomials of functions of them.
+READING = ("n_features_in_", "feature_names_in_", "_formula", "_other", "_lines", "_read", "columns_")
+
+
 class LinearCoefficients(PosteriorReports):
     """Posterior moments of coefficients and intercept."""
 
@@ -238,6 +242,9 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
         if self._has_terms:
+            if reset and self._of_call is not None:  # a chunk is read as all rows of its call
+                read, reset = vars(self._of_call), False
+                self.__dict__ |= {name: read[name] for name in READING if name in read}
             return read_pair(self, X, y, reset, **checks)
         X, y = validated(self, X, y, reset=reset, order="C", **checks)
         if (fields := y.dtype.names) is not None:
@@ -314,10 +321,15 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         if not self._has_terms:
             return super()._take_units(rows, may_wait, fold)
+        whole = self._of_call
+        if whole is not None and whole._units is not None and self._read is whole._read:
+            self._units = whole._units
+            return True
         plain = fold and fold_of_numbers(fold, len(self.columns_), self._read.n_apart)  # type: ignore
         known = super()._take_units(plain_rows(self, rows), may_wait, plain)
-        if known:
-            self._units = coded(self, rows, self._units, self._kind)  # type: ignore[assignment]
+        if known:  # levels that came while rows were held are coded anew
+            units = self._units.units if isinstance(self._units, CodedUnits) else self._units
+            self._units = coded(self, rows, units, self._kind)  # type: ignore[assignment]
         else:
             self._held = rows.copy()
         return known

@@ -4,7 +4,7 @@ import copy
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -88,7 +88,7 @@ class Standardising(BaseEstimator):
     units: Units | None = None  #: of those that have the parameter
     _held: Rows | None = None  #: rows of a stream that are too few to know their units
     _units: Units | None = None  #: of the rows that the model sees; None: as they are given
-    _units_of_call: Units | None = None  #: of all rows of a first call that an average cuts into chunks
+    _of_call: Any = None  #: what has read all rows of a first call that an average cuts into chunks
     _watch: UnitWatch
     _doubts: list[str] = []  #: of the model and the rows; replaced, never changed in place
     _weight_seen: float  #: sum of the weights of the rows
@@ -122,7 +122,7 @@ class Standardising(BaseEstimator):
 
     def _said(self, priors: str) -> list[str]:
         """Priors in a line, with the units that they are stated in."""
-        where = "units of the rows, units_" if self.standardize else "numbers as given"
+        where = "standardised units, units_" if self.standardize else "numbers as given"
         return in_lines(f"priors ({where}): {priors}", LINE_WIDTH, "    ")
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
@@ -139,7 +139,7 @@ class Standardising(BaseEstimator):
                 raise TypeError("units must be units_ of a fitted estimator, or None")
             self._units = self._known_units(self.units)
         elif self.standardize:
-            self._units = self._units_of_call
+            self._units = None if self._of_call is None else self._of_call._units
         if not self.standardize or self._units is not None:
             return True
         missing = None
@@ -173,15 +173,15 @@ class Standardising(BaseEstimator):
         """Columns are measured from their means."""
         return bool(getattr(self, "_wants_intercept", getattr(self, "fit_intercept", True)))
 
-    def _read_units(self, X: Any, y: Any, sample_weight: Any, classes: Any, may_wait: bool) -> Units | None:
-        """Units of the rows held and of these, of which nothing is learnt; None where there are none yet."""
+    def _reader_of(self, X: Any, y: Any, sample_weight: Any, classes: Any, may_wait: bool) -> Self:
+        """A copy with the units of the rows held and of these; it learns nothing."""
         reader, reset = copy.copy(self), self._is_first_call()
         reader._doubts = []
         with warnings.catch_warnings():  # learning says so again
             warnings.simplefilter("ignore", EvidenceWarning)
             rows = reader._rows(X, y, sample_weight, reset, classes)
             reader._take_units(rows if self._held is None else self._held.join(rows), may_wait)
-        return reader._units
+        return reader
 
     def _watch_units(self, rows: Rows, starts: bool) -> None:
         """Doubts of units: that a few rows have made, and that a stream has left."""

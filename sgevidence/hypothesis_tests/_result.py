@@ -351,8 +351,8 @@ def levels_in(name: str, values: Any, n: int, other: str = "y") -> tuple[np.ndar
     found = np.asarray(values, dtype=object)  # dates stay dates, which a categorical may declare
     if found.shape != (n,):
         raise ValueError(f"{name} must have the shape of {other}, ({n},), got {found.shape}")
-    if missing_in(found).any():
-        raise ValueError(f"{name} has missing values")
+    if (missing := np.flatnonzero(missing_in(found))).size:
+        raise ValueError(f"{name} has missing values, the first in row {missing[0]} (drop such rows)")
     cells = found.tolist()
     try:
         distinct = dict.fromkeys(cells)

@@ -372,7 +372,7 @@ def prior_sensitivity(estimator, X, y=None, *, factor=3.0, **fit_params) -> Sens
     if not isinstance(estimator, EvidenceEstimator):
         raise TypeError(
             f"{type(estimator).__name__} is no model of this library: give one model, as best_estimator_ "
-            "of a search"
+            "of a search; compare(models, sensitivity=dict(X=X, y=y)) varies the priors of several"
         )
     targets = () if y is None else (y,)
     first = clone(estimator).fit(X, *targets, **fit_params)

@@ -46,8 +46,12 @@ def parted(known: WithKnown, y: Any) -> tuple[WithKnown, Any]:
         return known, y
     names = getattr(getattr(y, "dtype", None), "names", None)
     if known.event is not None:
-        words = "two columns, which say where it is censored" if names is None else "a field of the event"
-        raise ValueError(f"y has {words}, and event= is given: give one of them")
+        words = "y has a field of the event"
+        if names is None:
+            words = "y has two columns, which say where it is censored"
+        elif names == BOUNDS.names:
+            words = "the formula has Surv(...), which says where y is censored"
+        raise ValueError(f"{words}, and event= is given: give one of them")
     if names == BOUNDS.names:
         if known.entry is not None and np.any(y["entry"] > -np.inf):
             raise ValueError("the formula has a start, and entry= is given: give one of them")
@@ -105,7 +109,7 @@ def read_event(event: Any, X: np.ndarray) -> np.ndarray:
     if texts:
         labels = " and ".join(map(repr, list(dict.fromkeys(texts))[:3]))
         raise ValueError(
-            f"{needed} the labels {labels}: give that of the event, as "
+            f"{needed} the labels {labels}: if the event is {texts[0]!r}, give "
             f"event=X['status'] == {texts[0]!r} or Surv(time, status == {texts[0]!r})"
         )
     found = column(event, "event", X)

@@ -51,6 +51,14 @@ def path(table, tmp_path):
     return tmp_path / "rows.csv"
 
 
+def test_a_target_of_yes_and_no_that_is_taken_for_a_number_is_said(run, table, tmp_path):
+    table.assign(won=(table["kind"] == "yes").astype(int)).to_csv(tmp_path / "won.csv", index=False)
+    words = "compare", tmp_path / "won.csv", "--features", "a", "--target"
+    assert "--family bernoulli takes it" in run(*words, "won").stderr
+    for others in (("won", "--family", "linear"), ("y",), ("kind",)):
+        assert run(*words, *others).stderr == ""
+
+
 def test_regressions_of_several_sets_of_columns(run, table, path):
     out = run("compare", path, "--target", "y", "--features", "a", "--features", "a,b", "--json")
     assert out.exit_code == 0, out.output
