@@ -344,7 +344,10 @@ def _best(
         if not left[0] > MIN_THIRD:
             return best
         sizes = {max(1, int(np.argmax(np.append(left, 0.0) < t))) for t in LEFT_SHARES}
-        for k in sorted(size for size in sizes if size <= min(MAX_HYPERPARAMETERS, d - 1)):
+        # where a cloud lies at walls all parameters have third derivatives of their own; the first of them
+        # changes the widths of most others
+        few = {size for size in sizes if size <= min(MAX_HYPERPARAMETERS, d - 1)} or {1}
+        for k in sorted(few):
             found = _with_hyperparameters(log_p, order[:k], cloud, rng)
             if found is not None and (best is None or found.share > best.share):
                 best = found

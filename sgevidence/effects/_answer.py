@@ -2,7 +2,8 @@ r"""The function that answers for a model with effects.
 
 Gaussian y have a closed form given the hyperparameters, and the model says so itself.  Effects of one
 grouping factor are integrated level by level; crossed ones and curves from a Gaussian given the
-hyperparameters.  Where the points do not suffice there is no answer, and the model is annealed.
+hyperparameters.  Where the points do not suffice there is no answer, and the model is annealed, and that
+is tested.
 
 **One grouping factor.**  Effects are integrated by quadrature, and the few parameters that are left by
 points:
@@ -57,46 +58,83 @@ def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
         return None
 
 
-#: Step of z = Φ⁻¹(F(τ)); nats below the largest term, at which the sum ends; and nats by which sums over even
-#: and odd terms may differ before the step h is halved: the error of the whole sum, about exp(−c/h²), is the
-#: fourth power of theirs.
-SCALE_STEP, MAX_SCALE_DROP_NATS, MAX_HALVES_GAP_NATS = 0.5, 9.0, 0.5
+#: Steps of z = Φ⁻¹(F(τ)), the first and the last; nats below the largest term, at which the sum ends; and
+#: nats by which sums over even and odd terms may differ before the step h is halved: the error of the whole
+#: sum, about exp(−c/h²), is the fourth power of theirs.
+SCALE_STEP, MIN_SCALE_STEP, MAX_SCALE_DROP_NATS, MAX_HALVES_GAP_NATS = 0.5, 0.0625, 9.0, 0.5
+#: Largest |z|: beyond, the prior has 10⁻¹⁵, and Φ is 0 or 1 in double precision.
+MAX_SCALE_Z = 8.0
+#: Share of terms without an answer beyond which the sum is doubted: the largest standard error of a term.
+MAX_UNANSWERED_SHARE = 0.1
 
 
 def over_scale(
     answer: Callable, model: EffectsModel, rows: Rows, rng: np.random.Generator, size: int
 ) -> Answer:
-    """The sum over τ of the curve of another parameter, z being the last column of the draws."""
-    family, step, found = model.family, SCALE_STEP, {}
+    """The sum over τ of the curve of another parameter, z being the last column of the draws.
+
+    A term without an answer is put between its neighbours, and counts as uncertain by its own size.
+    ArithmeticError where the one at z = 0 has none.
+    """
+    family, step = model.family, SCALE_STEP
+    found: dict[float, Answer | None] = {}
     assert isinstance(family, Predicted)
+
+    def ask(z: float) -> Answer | None:
+        tau = float(from_normal(np.array([z]), HalfStudentT(family.curves[0][1]))[0])
+        given = replace(model, family=family.given(tau))
+        try:
+            one = answer(given, given.ordered(rows), rng, size)
+        except (ArithmeticError, np.linalg.LinAlgError):
+            return None
+        return one if np.isfinite(one.log_evidence + one.log_evidence_std) else None
 
     def term(z: float) -> float:
         if z not in found:
-            tau = float(from_normal(np.array([z]), HalfStudentT(family.curves[0][1]))[0])
-            given = replace(model, family=family.given(tau))
-            found[z] = answer(given, given.ordered(rows), rng, size)
-        return float(found[z].log_evidence - 0.5 * z**2 - 0.5 * np.log(2 * np.pi))
+            found[z] = ask(z)
+        known = {at: one.log_evidence for at, one in sorted(found.items()) if one is not None}
+        if not known:
+            raise ArithmeticError("points do not suffice in the middle of the scale of a curve")
+        log_Z = np.interp(z, list(known), list(known.values()))
+        return float(log_Z - 0.5 * z**2 - 0.5 * np.log(2 * np.pi))
 
+    best = term(0.0)
     while True:
-        terms = {0.0: term(0.0)}
+        z = [0.0]
         for sign in (step, -step):
-            k = 1
-            while term(sign * k) > max(terms.values()) - MAX_SCALE_DROP_NATS:
-                terms[sign * k] = term(sign * k)
-                k += 1
-        z = np.array(sorted(terms))
-        log_terms = np.array([terms[one] for one in z])
-        if abs(log_sum_exp(log_terms[::2]) - log_sum_exp(log_terms[1::2])) < MAX_HALVES_GAP_NATS:
+            for at in sign * np.arange(1, MAX_SCALE_Z / step + 1):
+                best = max(best, term(at))
+                if term(at) < best - MAX_SCALE_DROP_NATS:
+                    break
+                z.append(float(at))
+        z.sort()
+        log_terms = np.array([term(one) for one in z])
+        gap = abs(np.logaddexp.reduce(log_terms[::2]) - np.logaddexp.reduce(log_terms[1::2]))
+        if gap < MAX_HALVES_GAP_NATS or step == MIN_SCALE_STEP:
             break
         step /= 2
-    W, answers = Weights(log_terms).W, [found[one] for one in z]
-    n_draws = np.bincount(systematic(W, rng, size), minlength=len(z))
-    parts = [one.theta[:n] for one, n in zip(answers, n_draws)]
-    theta = [np.column_stack([part, np.full(len(part), at)]) for part, at in zip(parts, z)]
-    std = float(np.sqrt(np.sum((W * [one.log_evidence_std for one in answers]) ** 2)))
-    cost = sum(one.n_likelihoods for one in found.values())
-    draws = rng.permutation(np.concatenate(theta))
-    return Answer(draws, np.zeros(len(draws)), float(log_sum_exp(log_terms) + np.log(step)), std, cost)
+    is_whole = gap < MAX_HALVES_GAP_NATS and max(-z[0], z[-1]) < MAX_SCALE_Z
+    summed = sum_of_terms(z, log_terms, [found[one] for one in z], rng, size)
+    doubts = summed.doubts if is_whole else ("the sum over the scale of a curve has no end", *summed.doubts)
+    cost = sum(one.n_likelihoods for one in found.values() if one is not None)
+    log_Z = summed.log_evidence + float(np.log(step))
+    return summed._replace(log_evidence=log_Z, n_likelihoods=cost, doubts=doubts)
+
+
+def sum_of_terms(
+    z: list[float], log_terms: np.ndarray, answers: list[Answer | None], rng: np.random.Generator, size: int
+) -> Answer:
+    """Σ of terms, some of which have no answer, with draws of the others."""
+    W, is_known = Weights(log_terms).W, np.array([one is not None for one in answers])
+    lost = float(W[~is_known].sum())
+    n_draws = np.bincount(systematic(W * is_known / (1 - lost), rng, size), minlength=len(z))
+    known = [(at, w, one, n) for at, w, one, n in zip(z, W, answers, n_draws) if one is not None]
+    parts = [np.column_stack([one.theta[:n], np.full(n, at)]) for at, _, one, n in known]
+    draws = rng.permutation(np.concatenate(parts))
+    std = float(np.sqrt(sum((w * one.log_evidence_std) ** 2 for _, w, one, _ in known) + lost**2))
+    words = f"points do not suffice at scales of a curve with {lost:.0%} of the evidence"
+    doubts = (words,) if lost > MAX_UNANSWERED_SHARE else ()
+    return Answer(draws, np.zeros(len(draws)), float(log_sum_exp(log_terms)), std, doubts=doubts)
 
 
 #: Nodes for each effect of a level on the way to the mode, and points at which those after it are chosen.

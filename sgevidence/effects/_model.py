@@ -36,6 +36,11 @@ class EffectsModel(GLMModel):
     n_mode_checks = 0
 
     @property
+    def hyperparameters(self) -> np.ndarray:  # type: ignore[override]
+        """Given these, coefficients and effects are nearly normal."""
+        return np.arange(self.layout.n_fixed + self.layout.n_effects, self.n_params)
+
+    @property
     def own_answer(self) -> Any:  # type: ignore[override]
         from ._answer import effects_answer  # which knows this class
 

@@ -28,7 +28,7 @@ from ..exceptions import warn_caller
 from ..history import Rows
 from ..models import Model
 from ..transitions import Answered
-from ._records import ChunkRecord, diagnostics, doubts_of_mixture, doubts_of_records, evidence_path
+from ._records import ChunkRecord, diagnostics, doubts_of_answer, doubts_of_records, evidence_path
 
 
 class Watcher(Protocol):
@@ -193,7 +193,7 @@ class EvidenceResult(NamedTuple):
 
         ``particles_of`` is the model, where particles have the last word.
         """
-        more = [] if particles_of is None else doubts_of_mixture(particles_of, Answered(), np.nan)
+        more = [] if particles_of is None else doubts_of_answer(particles_of, Answered(), np.nan)
         warn_caller(*more, *doubts)
         return self._replace(warnings=(*self.warnings, *more, *doubts))
 
@@ -323,7 +323,7 @@ class OnlineSampler(Sampler):
         answered = getattr(state, "answered", Answered())
         more = self._own_doubts(state, records)
         return [
-            *doubts_of_mixture(model, answered, getattr(state, "n", np.nan)),
+            *doubts_of_answer(model, answered, getattr(state, "n", np.nan)),
             *doubts_of_records(records, self),
             *more,
         ]

@@ -195,11 +195,11 @@ def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:
 MIN_ESS, MIN_ESS_SHARE = 20.0, 0.1
 
 
-def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[str]:
-    """Doubts of n rows, by weight, of a model with several components, where particles have the last word."""
+def doubts_of_answer(model: Model, answered: Answered, n: float) -> list[str]:
+    """Doubts of n rows, by weight: those of the last answer, and of components where particles speak."""
     K = model.n_components if model.has_components else 1  # type: ignore[attr-defined]
     if K == 1:
-        return []
+        return [*answered.doubts]
     if not answered.n:
         words = (
             f"the evidence of n_components={K} comes from particles, which may have lost groups, tens of "

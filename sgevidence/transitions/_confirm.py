@@ -31,8 +31,8 @@ def is_due(state: State, path: Path, anneal: Anneal) -> bool:
     """Whether the rows have doubled since the last test, of a model that may be annealed into a neck."""
     adaptation = state.adaptation
     model = path.model
-    # parameters have names of their own, and the posterior need not be log-concave
-    may_lag = model.slots is None and not (model.has_exact_posterior or model.has_one_mode)
+    # parameters have names of their own; a posterior of one mode may have a neck, too
+    may_lag = model.slots is None and not (model.has_exact_posterior or model.is_log_concave)
     if not may_lag or anneal.resampling is None or not path.memory.complete:
         return False
     # gradients of each particle on all rows from which an answer is an annealed one: a survey of the prior

@@ -9,6 +9,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from sgevidence import BayesianModel
+from sgevidence.answers import _nested_laplace
 from sgevidence.samplers import AIS
 
 LOG_2PI = np.log(2 * np.pi)
@@ -165,6 +166,27 @@ def test_slopes_that_the_prior_calls_normal_are_answered_given_their_scales(seed
 @pytest.mark.parametrize("kind", ["groups", "poor_groups", "funnel", "horseshoe"])
 def test_posteriors_whose_widths_change_are_right_or_doubted(kind, seed):
     check([fitted(kind, seed + i) for i in range(4)])
+
+
+def check_at_walls(seed):
+    """Where annealing has lost the neck of 24 parameters, all that is left lies at the walls of the prior."""
+    log_likelihood, priors, exact = funnel(seed, 24)
+    model = BayesianModel(log_likelihood, priors, random_state=seed).fit()
+    assert not model.warnings_
+    assert abs(model.log_evidence_ - exact) < 4 * model.log_evidence_std_ < 0.2
+
+
+@pytest.mark.slow
+def test_a_funnel_of_which_only_the_mouth_is_left(seed):
+    check_at_walls(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_density_that_never_looks_from_walls_is_caught(install_broken):
+    install_broken(_nested_laplace, "_best", "... or {1}", "... or set()")
+    with pytest.raises(AssertionError):
+        check_at_walls(93000)
 
 
 @pytest.mark.slow
