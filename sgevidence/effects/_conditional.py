@@ -1,7 +1,9 @@
 """The evidence with crossed terms and curves: a Gaussian at the mode *given the hyperparameters*.
 
 At each z Newton's method finds the mode of (b, v), a Gaussian regression with weights h = −∂²log p/∂η² and
-targets η + score/h at every step.  Its Laplace approximation leads to the first q(z); then z is drawn, and
+targets η + score/h at every step.  Its Laplace approximation leads to the first q(z).  The mode is not the
+mean: one more step, with scores and weights averaged over each row's N(η, var η), leads nearly to the
+Gaussian with the least KL(q‖p) (Opper and Archambeau 2009).  Then z is drawn, and
 
 * the columns ρ that are not of the largest grouping term from their Gaussian given z,
 * the effects of the largest term are integrated level by level by quadrature, given ρ and z,
@@ -22,12 +24,15 @@ z       ``z``          hyperparameters, (M, k)
 h, s    ``h, score``   curvature and score of each row, with its weight, (M, n)
 ======  =============  ==========================================================
 
+References
+----------
+M. Opper, C. Archambeau (2009), The variational Gaussian approximation revisited, Neural Computation 21, 786.
+
 Weighted products of the columns of ordered rows, for M sets of weights: each a sparse matrix times them.
 
 Symbols: ``h`` = weights (M, n), ``R`` = columns (n, r) with m entries a row, ``G`` = stretches.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -43,6 +48,7 @@ from ._gaussian import (
     LevelSums,
     conditional,
     in_order,
+    inverse,
     rest_solutions,
     scaled,
     solutions,
@@ -97,6 +103,20 @@ class RowProducts:
             found[:, i, cells] = (matrix @ turned).T
         return found.reshape(-1, q, G, r).swapaxes(1, 2)
 
+    def variances(self, rest: np.ndarray, between: np.ndarray) -> np.ndarray:
+        """R S Rᵀ of each row and twice R S W of its level, S (M, r, r) and (M, G, q, r), (M, n)."""
+        flat = rest.reshape(len(rest), -1)
+        if self.pairs is None:
+            found = np.sum((self.R @ rest) * self.R, axis=2)
+        else:
+            twice = np.where(self.cells % (self.r + 1), 2.0, 1.0)  # of cells off the diagonal
+            found = (self.pairs.T @ np.ascontiguousarray((flat[:, self.cells] * twice).T)).T
+        for one, (matrix, cells) in zip(np.moveaxis(between, 2, 0), self.between):
+            if one.size:
+                of_cells = np.ascontiguousarray(one.reshape(len(rest), -1)[:, cells].T)
+                found = found + 2 * (matrix.T @ of_cells).T
+        return found
+
     def of_target(self, target: np.ndarray) -> np.ndarray:
         """Rᵀ of targets (M, n), (M, r)."""
         return (self.R_T @ target.T).T
@@ -110,8 +130,10 @@ def by_cell(values: np.ndarray, cell: np.ndarray, row: np.ndarray) -> tuple[csr_
 
 
 #: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
-#: Laplace's approximation, and for draws.
-MAX_MODE_STEPS, MAX_MODE_HALVINGS, LAPLACE_TOLERANCE_NATS, DRAWN_TOLERANCE_NATS = 50, 12, 1e-6, 1e-2
+#: Laplace's approximation, and for draws, whose Gaussian is one more step ahead.
+MAX_MODE_STEPS, MAX_MODE_HALVINGS, LAPLACE_TOLERANCE_NATS, DRAWN_TOLERANCE_NATS = 50, 12, 1e-6, 1.0
+#: Standard deviations from the mean of the outer two of three Gauss–Hermite nodes; they weigh a sixth each.
+OUTER_NODE = 3**0.5
 
 #: yᵀy of targets: any number that is larger than the squares that the effects take from it.
 LARGE_SQUARES = 1e300
@@ -133,7 +155,7 @@ class ConditionalGaussian:
         self.n_evaluations = 0
         self.n_nodes: int | None = None
         self.node_error = 0.0  #: nats
-        self.drawn: list[tuple] = []  #: z, ρ and modes of v of the last points
+        self.drawn: list[tuple] = []  #: z, ρ and modes of v of all points
 
     # -- the linear predictor ---------------------------------------------------------------------
 
@@ -156,8 +178,7 @@ class ConditionalGaussian:
     def coefficients(self, rest: np.ndarray, z: np.ndarray) -> np.ndarray:
         """ρ in the units of its columns, (M, r): Λ v is v times the transpose."""
         _, others = self.factors(z)
-        turned = [(block, factor.swapaxes(1, 2)) for block, factor in others]
-        return scaled(rest[:, None], self.layout.scales, turned)[:, 0]
+        return scaled(rest[:, None], self.layout.scales, transposed(others))[:, 0]
 
     def eta(self, rest: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
         """(M, n)."""
@@ -175,14 +196,14 @@ class ConditionalGaussian:
 
     def modes(
         self, z: np.ndarray, tolerance: float = LAPLACE_TOLERANCE_NATS
-    ) -> tuple[np.ndarray, np.ndarray, Conditional, Callable, np.ndarray]:
-        """ρ (M, r), v (M, G, q), the Gaussian there, its draws of standard normals, and log joint (M,)."""
+    ) -> tuple[np.ndarray, np.ndarray, LevelSums, Conditional, np.ndarray]:
+        """ρ (M, r), v (M, G, q), sums and Gaussian of the step that led there, and log joint (M,)."""
         own, M = self.model.own_of(z), len(z)
         rest, v = (np.broadcast_to(part, (M, *part.shape)) for part in self.start)
         value = self.log_joint(rest, v, z, own)
         for _ in range(MAX_MODE_STEPS):
-            _, solve = self.newton(rest, v, z, own)
-            to_rest, to_v = solve(np.arange(M), 0.0, 0.0)
+            sums, found = self.newton(rest, v, z, own)
+            to_rest, to_v = solutions(self.layout, sums, found, np.arange(M), 0.0, 0.0)
             d_rest, d_v, step = to_rest - rest, to_v - v, np.ones(M)
             for _ in range(MAX_MODE_HALVINGS):
                 new = rest + step[:, None] * d_rest, v + step[:, None, None] * d_v
@@ -195,14 +216,20 @@ class ConditionalGaussian:
                 gained, (rest, v), value = np.max(ahead - value), new, ahead
             if gained < tolerance and not worse.any():
                 break
-        return rest, v, *self.newton(rest, v, z, own), value
+        return rest, v, sums, found, value
 
     def newton(
-        self, rest: np.ndarray, v: np.ndarray, z: np.ndarray, own: list
-    ) -> tuple[Conditional, Callable]:
-        """The Gaussian of a step from here, that of weights h and targets η + s/h, and its draws."""
+        self, rest: np.ndarray, v: np.ndarray, z: np.ndarray, own: list, std: np.ndarray | None = None
+    ) -> tuple[LevelSums, Conditional]:
+        """The Gaussian of a step from here, that of weights h and targets η + s/h, and its sums.
+
+        With ``std`` (M, n) s and h are means over N(η, std²).
+        """
         eta, rows = self.eta(rest, v, z), self.rows
         score, h = rows.derivatives(eta, own)
+        if std is not None:
+            below, above = (rows.derivatives(eta + side * OUTER_NODE * std, own) for side in (-1, 1))
+            score, h = ((4 * at + a + b) / 6 for at, a, b in zip((score, h), below, above))
         target = h * (eta - rows.offset) + score
         W, M = rows.W, len(z)
         A, y_rest = self.products.of_rest(h), self.products.of_target(target)
@@ -217,8 +244,21 @@ class ConditionalGaussian:
             y_levels = rows.by_level(target[..., None] * W)
             between = self.products.of_levels(h)
         sums = LevelSums(A, levels, between, y_rest, y_levels, LARGE_SQUARES, 0.0)
-        found = conditional(self.layout, sums, self.all_factors(z), np.ones(M), sums.eliminated)
-        return found, partial(solutions, self.layout, sums, found)
+        return sums, conditional(self.layout, sums, self.all_factors(z), np.ones(M), sums.eliminated)
+
+    def variances(self, sums: LevelSums, found: Conditional) -> np.ndarray:
+        """Variances of η in a Gaussian, (M, n)."""
+        r, rows, (M, G, q) = self.products.r, self.rows, sums.y_levels.shape
+        half = scaled(np.linalg.inv(found.C[:, :r, :r]), self.layout.scales, transposed(found.others))
+        of_rest = half.swapaxes(1, 2) @ half
+        K = np.moveaxis(inverse(found.V), (0, 1), (2, 3))
+        K = found.factor[:, None] @ K @ found.factor[:, None].swapaxes(2, 3)
+        to_level = -(K @ sums.between).reshape(M, G * q, r)
+        between = (to_level @ of_rest).reshape(M, G, q, r)
+        levels = K + between @ to_level.reshape(M, G, q, r).swapaxes(2, 3)
+        known = self.products.variances(of_rest, between)
+        of_rows = np.repeat(levels, rows.counts, axis=1)
+        return known + np.sum((rows.W[:, None] @ of_rows)[:, :, 0] * rows.W, axis=2) if G else known
 
     def remember(self, z: np.ndarray) -> None:
         """Start from the mode at z (k,) from here on."""
@@ -233,7 +273,6 @@ class ConditionalGaussian:
 
     def log_weight(self, x: np.ndarray) -> np.ndarray:
         """log p(y, ρ, z) − log q(ρ | z) of x = (z, standard normals) (M, k + r), which are kept."""
-        self.drawn = []
         return self._in_batches(self._log_weight, x)
 
     def _in_batches(self, function, x: np.ndarray) -> np.ndarray:
@@ -242,7 +281,8 @@ class ConditionalGaussian:
 
     def _laplace(self, z: np.ndarray) -> np.ndarray:
         try:
-            *_, found, _, value = self.modes(z)
+            rest, v, _, _, value = self.modes(z)
+            _, found = self.newton(rest, v, z, self.model.own_of(z))
         except np.linalg.LinAlgError:
             return (
                 np.array([-np.inf])
@@ -284,12 +324,15 @@ class ConditionalGaussian:
         """
         is_new = np.r_[True, np.any(z[1:] != z[:-1], axis=1)]
         copies = np.cumsum(is_new) - 1
-        _, v, found, _, _ = self.modes(z[is_new], DRAWN_TOLERANCE_NATS)
+        z = z[is_new]
+        rest, v, sums, found, _ = self.modes(z, DRAWN_TOLERANCE_NATS)
+        std = np.sqrt(self.variances(sums, found))
+        _, found = self.newton(rest, v, z, self.model.own_of(z), std)
         log_det = np.sum(np.log(np.diagonal(found.C, axis1=1, axis2=2)[:, :-1]), axis=1)
         return v[copies], log_det[copies], rest_solutions(found, copies, normals)
 
     def draws(self, chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """θ of points that are kept, with draws of the effects of the largest term, (M, d)."""
+        """θ of points by number, the last is −1, with draws of the effects of the largest term, (M, d)."""
         out, drawn = [], [np.concatenate(part) for part in zip(*self.drawn)]
         for part in np.array_split(chosen, -(-len(chosen) // self.batch)):
             z, rest, v = (known[part] for known in drawn)
@@ -299,6 +342,11 @@ class ConditionalGaussian:
                 levels = level_draws(*known, v, rng)
             out.append(np.concatenate([in_order(self.layout, rest, levels), z], axis=1))
         return np.concatenate(out)
+
+
+def transposed(others: list) -> list:
+    """Λᵀ of each block: Λ v of row vectors."""
+    return [(block, factor.swapaxes(1, 2)) for block, factor in others]
 
 
 def log_normal(x: np.ndarray) -> np.ndarray:
@@ -319,4 +367,4 @@ def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Ge
     found = check(widened(found, f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     cost = float(f.n_evaluations * len(rows.y))
-    return Answer(f.draws(chosen, rng), np.zeros(size), found.log_Z, found.std, cost)
+    return Answer(f.draws(chosen - len(found.x), rng), np.zeros(size), found.log_Z, found.std, cost)

@@ -104,11 +104,10 @@ class Proposal(NamedTuple):
     parts: tuple[SplitT, ...]
     shares: np.ndarray
 
-    def points(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """A sequence of n points, of which the first coordinate has chosen the part, (n, k)."""
-        u = qmc.Sobol(len(self.parts[0].centre) + 1, rng=rng).random(n)
+    def points(self, u: np.ndarray) -> np.ndarray:
+        """Points of uniform u (n, k + 1), of which the first coordinate chooses the part, (n, k)."""
         chosen = np.minimum(np.searchsorted(np.cumsum(self.shares), u[:, 0]), len(self.parts) - 1)
-        x = np.empty((n, u.shape[1] - 1))
+        x = np.empty((len(u), u.shape[1] - 1))
         for j, part in enumerate(self.parts):
             x[chosen == j] = part.points(u[chosen == j, 1:])
         return x
@@ -161,7 +160,7 @@ POINTS_SHARE, MAX_FITS = 0.6, 6
 #: Fits after which so many effective points will do.
 FIRST_FITS, MIN_WANTED = 2, 300.0
 #: Standard error above which the points are doubled, nats, and doublings at most.
-WANTED_ERROR_NATS, MAX_POINT_DOUBLINGS = 0.02, 3
+WANTED_ERROR_NATS, MAX_POINT_DOUBLINGS = 0.03, 3
 #: Effective points without which the error bar says little.
 MIN_EFFECTIVE_POINTS = 80.0
 #: Share of a width by which derivatives are taken.
@@ -203,8 +202,8 @@ def integrate(
     search : callable, optional
         A cheaper density of x near f, whose mode and widths make the first q.
     n_normals : int, default=0
-        Standard normals beside x of which f is a function, too: then points are (M, k + n_normals), in pairs
-        of opposite normals, and Z is the mean over them.
+        Standard normals beside x of which f is a function, too: then points are (M, k + n_normals), each x
+        with two pairs of opposite normals, and Z is the mean over them.
 
     Returns
     -------
@@ -219,37 +218,47 @@ def importance_by_sequences(
     log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int, n_normals: int = 0
 ) -> Integral:
     """Sequences of q, which is fitted again while few of the points are effective, and then made longer."""
-    k, normal, fit, n_longer = len(q.parts[0].centre), (np.zeros(n_normals), np.ones(n_normals)), 0, 0
-    while True:
-        n = n_points // N_SEQUENCES * 2**n_longer
-        x, log_w = weighted_points(log_f, q, rng, n, normal)
+    k, normal = len(q.parts[0].centre), (np.zeros(n_normals), np.ones(n_normals))
+    for fit in range(MAX_FITS + 1):
+        sequences = [qmc.Sobol(k + 1, rng=rng) for _ in range(N_SEQUENCES)]
+        n = n_points // N_SEQUENCES
+        x, log_w = weighted_points(log_f, q, sequences, rng, n, normal)
         weights = Weights(log_w)
         wanted = POINTS_SHARE * len(x) if fit < FIRST_FITS else min(MIN_WANTED, POINTS_SHARE * len(x))
-        if fit == MAX_FITS or n_longer or (weights.ess > wanted and not is_heavy(log_w)):
-            means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
-            shares = np.exp(means - means.max())
-            std = float(STUDENT * np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
-            found = Integral(weights.log_mean, std, x, log_w, weights.ess)
-            if n_longer == MAX_POINT_DOUBLINGS or (std < WANTED_ERROR_NATS and doubt(found) is None):
-                return found
-            n_longer += 1
-        fit += 1
+        if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
+            break
         # points for each dimension that are effective when q is fitted, if need be by flattened weights
         tempered = flattened(log_w, 10 * k)
         q = Proposal.fitted(x[:, :k], tempered, rng)
         normal = fitted_normals(x[:, k:], tempered)
+    sums = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
+    for n_longer in range(MAX_POINT_DOUBLINGS + 1):
+        shares = np.exp(sums - sums.max())
+        std = float(STUDENT * np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
+        found = Integral(Weights(log_w).log_mean, std, x, log_w, Weights(log_w).ess)
+        if n_longer == MAX_POINT_DOUBLINGS or (std < WANTED_ERROR_NATS and doubt(found) is None):
+            break
+        more = weighted_points(log_f, q, sequences, rng, n * 2**n_longer, normal)
+        sums = np.logaddexp(sums, log_sum_exp(more[1].reshape(N_SEQUENCES, -1), axis=1))
+        x, log_w = np.concatenate([x, more[0]]), np.concatenate([log_w, more[1]])
+    return found
 
 
 def weighted_points(
-    log_f: Density, q: Proposal, rng: np.random.Generator, n: int, normal: tuple[np.ndarray, np.ndarray]
+    log_f: Density,
+    q: Proposal,
+    sequences: list[qmc.Sobol],
+    rng: np.random.Generator,
+    n: int,
+    normal: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points of sequences of length n, with normals of this mean and width, and their log weights."""
+    """The next n points of each sequence, with normals of this mean and width, and their log weights."""
     shift, width = normal
-    pair = 2 if len(shift) else 1  # points with the same x, whose normals have opposite signs
-    x = np.concatenate([q.points(rng, n // pair) for _ in range(N_SEQUENCES)])
-    half = rng.standard_normal((len(x), 1, len(shift)))
-    standard = (half * np.array([[1.0], [-1.0]])[:pair]).reshape(pair * len(x), len(shift))
-    x = np.repeat(x, pair, axis=0)
+    copies = 4 if len(shift) else 1  # points with the same x, whose normals are two pairs of opposite ones
+    x = np.concatenate([q.points(one.random(n // copies)) for one in sequences])
+    half = rng.standard_normal((len(x) * copies // 2, len(shift)))
+    standard = np.stack([half, -half], axis=1).reshape(-1, len(shift)) if copies > 1 else x[:, :0]
+    x = np.repeat(x, copies, axis=0)
     normals = shift + width * standard
     log_ratio = 0.5 * np.sum(standard**2 - normals**2, axis=1) + np.sum(np.log(width)) - q.log_density(x)
     x = np.concatenate([x, normals], axis=1)
