@@ -35,6 +35,7 @@ from ..answers import Estimate, cross_fitted, importance
 from ..history import Rows
 from ..mixture.strata import weighed
 from ..particles import Weights, log_sum_exp, systematic
+from ..samplers import under_way
 from ._model import HiddenMarkovModel
 from ._regions import Points, sum_over_regions
 from ._search import Effort, distinct, representatives, search
@@ -109,6 +110,7 @@ def hidden_state_evidence(
     chains, found = Chains.found(problem, rng), list[Combined]()
     n_sweeps, growth = chains.effort.n_chain_sweeps, 1
     for i in range(MAX_ROUNDS):
+        under_way(f"chains of {model.n_states} states, round {i + 1} of at most {MAX_ROUNDS}")
         chains.sweep(n_sweeps, rng)
         halves = [_half(chains, h, i, growth, rng) for h in (0, 1)]
         found.append(answer := Combined.of(halves, found))

@@ -6,7 +6,7 @@ The moves of particles and the other parts of :class:`SGAIS` are offered here, t
 from .._names_above import names_above
 from ..transitions import HMC, SGHMC, ModeSearch, Proposal
 from ._ais import AIS
-from ._base import SILENT, EvidenceResult, OnlineSampler, Parts, Progress, Sampler, check_history
+from ._base import SILENT, EvidenceResult, OnlineSampler, Parts, Progress, Sampler, check_history, under_way
 from ._direct import Exact, answer, doubts_of_few
 from ._laplace import Laplace
 from ._nested import NestedSampling, bottleneck, descend, evidence, founders
@@ -46,6 +46,7 @@ __all__ = [
     "doubts_of_few",
     "Parts",
     "check_history",
+    "under_way",
     "chunk_edges",
     "pieces",
     "bottleneck",

@@ -16,6 +16,7 @@ silent.  It reads no state of the run.
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Event, Thread
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, Self
@@ -29,6 +30,16 @@ from ..history import Rows
 from ..models import Model
 from ..transitions import Answered
 from ._records import ChunkRecord, diagnostics, doubts_of_answer, doubts_of_records, evidence_path
+
+#: Words on what is under way, of the progress that beats around it.
+_under_way: ContextVar[list[str] | None] = ContextVar("under_way", default=None)
+
+
+def under_way(words: str) -> None:
+    """Say what comes next, as "3 of at most 7 components": the next line of the progress has it."""
+    said = _under_way.get()
+    if said is not None:
+        said[:] = [words]
 
 
 class Watcher(Protocol):
@@ -83,23 +94,25 @@ class Progress:
             self._print(note if isinstance(note, str) else note())
 
     @contextmanager
-    def beating(self, stage: Callable[[], str] = lambda: "at work") -> Iterator["Progress"]:
-        """A line each interval, also while code is at work that tells nobody how far it is."""
+    def beating(self, stage: Callable[[], str] | None = None) -> Iterator["Progress"]:
+        """A line each interval, also while code without a progress is at work: ``stage``, or what is under way."""
         if not self.verbose:
             yield self
             return
-        ends = Event()
+        ends, said = Event(), ["at work"]
 
         def beat() -> None:
             while not ends.wait(self.interval / 4):
                 if perf_counter() - self._last > self.interval:
-                    self._print(f"{stage()}, {perf_counter() - self._start:.1f} s")
+                    self._print(f"{stage() if stage else said[0]}, {perf_counter() - self._start:.1f} s")
 
         thread = Thread(target=beat, name=f"progress of {self.name}", daemon=True)
         thread.start()
+        token = _under_way.set(said)
         try:
             yield self
         finally:
+            _under_way.reset(token)
             ends.set()
             thread.join()
 

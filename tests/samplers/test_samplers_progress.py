@@ -12,7 +12,7 @@ import pytest
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.samplers import AIS, ChunkRecord, Progress, UntilPrecise
+from sgevidence.samplers import AIS, ChunkRecord, Progress, UntilPrecise, under_way
 
 
 @pytest.fixture
@@ -135,6 +135,16 @@ def check_beats(capsys):
 
 def test_a_long_part_is_not_silent(capsys):
     check_beats(capsys)
+
+
+def test_code_without_a_progress_says_what_is_under_way(capsys):
+    under_way("told to nobody")
+    with Progress("x", interval=0.02).beating():
+        sleep(0.1)
+        under_way("3 of 5 components")
+        sleep(0.1)
+    lines = capsys.readouterr().out.splitlines()
+    assert "at work" in lines[0] and "3 of 5 components" in lines[-1]
 
 
 def test_beats_end_with_an_error_and_are_silent_where_nobody_asked(capsys):

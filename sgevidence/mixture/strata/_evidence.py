@@ -40,6 +40,7 @@ from scipy.special import gammaln, logsumexp
 
 from ...models import log_dirichlet
 from ...particles import systematic
+from ...samplers import under_way
 from ..components import ComponentFamily
 from ._limits import MOST_COMPONENTS, copies, doubt_of, most_rows
 from ._occupied import sample_in_use
@@ -300,6 +301,7 @@ def _walked(
         return exact_strata(problem, K, deepcopy(rngs[0]))  # all anew for another K, to the same digits
     strata = list(visited) or [single(problem, rngs)]
     while len(strata) < min(K, len(problem.F)) and not _have_ended(strata, K):
+        under_way(f"{len(strata) + 1} of at most {K} components in use")
         # the largest share that it may have in a mixture of any number of components
         ways = log_ways(MOST_COMPONENTS, len(strata) + 1)
         log_rest = float(np.logaddexp.reduce(ways[:-1] + [one.log_B for one in strata]) - ways[-1])
