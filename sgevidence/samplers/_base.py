@@ -95,7 +95,7 @@ class Progress:
 
     @contextmanager
     def beating(self, stage: Callable[[], str] | None = None) -> Iterator["Progress"]:
-        """A line each interval, also where code has no progress: what ``stage`` says, or what is under way."""
+        """A line each interval, also where code has no progress: what ``stage`` says or what is under way."""
         if not self.verbose:
             yield self
             return
