@@ -201,7 +201,7 @@ def test_bounds_of_formulas():
         ("Surv(t, nobody) ~ a", "no column 'nobody'"),
         (
             "Surv(t, vital) ~ a",
-            "labels 'alive' and 'dead': give .* Surv\\(time, status == 'alive'\\)",
+            "labels 'alive' and 'dead': if .* give .* Surv\\(time, status == 'alive'\\)",
         ),
         ("Surv(t, status) ~ a", "as in R, give status == 2"),
     ],
