@@ -121,7 +121,11 @@ def test_particles_alone_overlook_it(rng):
             "abs(mass - claimed) > max(DOUBTFUL_MASS_NATS, SIGNIFICANT_ERRORS * std)",
             "abs(mass - claimed) < max(DOUBTFUL_MASS_NATS, SIGNIFICANT_ERRORS * std)",
         ),
-        ("added", "log_Z_B = ..., draws.weights.log_mean", "log_Z_B = ..., draws.weights.log_mean + 1.0"),
+        (
+            "added",
+            "log_Z_A, log_Z_B = ..., draws.weights.log_mean",
+            "log_Z_A, log_Z_B = ..., draws.weights.log_mean + 1.0",
+        ),
     ],
 )
 def test_broken_looks_are_caught(rng, install_broken, method, right, wrong):

@@ -144,7 +144,9 @@ def test_kernels_of_powers_are_densities(rng, power):
 
 def test_power_of_weights_that_count_all_rows(rng, monkeypatch):
     monkeypatch.setattr(
-        _sweeps.Problem, "log_joint", broken(_sweeps.Problem.log_joint, "... + log_ratio", "...")
+        _sweeps.Problem,
+        "log_joint",
+        broken(_sweeps.Problem.log_joint, "np.sum(..., axis=0) + log_ratio", "np.sum(..., axis=0)"),
     )
     with pytest.raises(AssertionError):
         check_kernel_of_a_power(rng)
