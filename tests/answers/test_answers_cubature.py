@@ -106,6 +106,7 @@ CASES = {
 }
 
 
+@functools.cache
 def check(case, seed=0):
     d, (log_likelihood, log_Z) = CASES[case]
     model = Normals(d, log_likelihood)

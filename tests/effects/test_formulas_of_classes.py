@@ -87,11 +87,12 @@ def test_nothing_depends_on_orders_units_and_names(formula):
     frame = frame_of(5)
     model = fit(frame, formula)
     others = [
-        frame.sample(frac=1, random_state=1),
-        frame[frame.columns[::-1]],
-        frame.assign(g=frame["g"].map({"a": "z", "b": "1", "c": "k k"})),
-        frame.assign(kind=frame["kind"].map({"low": 3, "mid": 1, "top": 2})),
-        frame.assign(x=1e3 * frame["x"] - 4e4),
+        frame.sample(frac=1, random_state=1)[frame.columns[::-1]],
+        frame.assign(
+            g=frame["g"].map({"a": "z", "b": "1", "c": "k k"}),
+            kind=frame["kind"].map({"low": 3, "mid": 1, "top": 2}),
+            x=1e3 * frame["x"] - 4e4,
+        ),
     ]
     for other in others:
         assert within(fit(other, formula), model)

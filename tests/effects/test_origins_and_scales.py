@@ -36,9 +36,13 @@ def fit(rows, *terms, columns=("year", "g"), **parameters):
 
 
 @pytest.mark.parametrize(
-    "origin", [None, 1988.5, *(pytest.param(x, marks=pytest.mark.slow) for x in (1990, 2030.0))]
+    "correlated, origin",
+    [
+        (False, None),
+        (True, 1988.5),
+        *(pytest.param(c, x, marks=pytest.mark.slow) for c in (True, False) for x in (1990, 2030.0)),
+    ],
 )
-@pytest.mark.parametrize("correlated", [True, False])
 def test_levels_are_measured_where_they_are_asked_for(rows, origin, correlated):
     """Against dense covariances of columns that were made by hand."""
     part = rows.iloc[::2]

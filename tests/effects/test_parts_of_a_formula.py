@@ -44,7 +44,10 @@ def evidence(rows, formula):
     return BayesianLinearRegression(formula=formula, random_state=0).fit(rows).log_evidence_
 
 
-@pytest.mark.parametrize("name, spellings", NAMES)
+@pytest.mark.parametrize(
+    "name, spellings",
+    [pytest.param(*one, marks=[pytest.mark.slow] * (one[0] not in ("g", "p**q || r"))) for one in NAMES],
+)
 def test_one_part_is_correlated_and_several_are_not(rows, name, spellings):
     frame = rows.rename(columns={"code": name})
     X = frame[["t", name]]

@@ -38,10 +38,15 @@ def rows():
     [
         ([Factor("g")], "effect_scale", [Factor("g", scale=3 * HALF)]),
         ([Factor("g", scale=0.4)], "scale of g", [Factor("g", scale=1.2)]),
-        ([Group("g")], "effect_scale", [Group("g", scale=3.0)]),
+        pytest.param([Group("g")], "effect_scale", [Group("g", scale=3.0)], marks=pytest.mark.slow),
         ([Group("g", scale=0.5)], "scale of 1 | g", [Group("g", scale=1.5)]),
-        ([Smooth("x")], "effect_scale", [Smooth("x", scale=3.0)]),
-        ([Smooth("x", scale=2.0), Group("g")], "scale of s(x)", [Smooth("x", scale=6.0), Group("g")]),
+        pytest.param([Smooth("x")], "effect_scale", [Smooth("x", scale=3.0)], marks=pytest.mark.slow),
+        pytest.param(
+            [Smooth("x", scale=2.0), Group("g")],
+            "scale of s(x)",
+            [Smooth("x", scale=6.0), Group("g")],
+            marks=pytest.mark.slow,
+        ),
         (
             [Factor("g", scale=0.4), Interaction("x", Factor("g", scale=0.3))],
             "scale of x:g",

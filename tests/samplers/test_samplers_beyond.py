@@ -78,7 +78,6 @@ def problem():
 QUICK = {
     ("known_noise", "hmc", "calls of 500"),
     ("known_noise", "sghmc", "calls of 500"),
-    ("unknown_noise", "hmc", "calls of 500"),
 }
 GRID = (list(MODELS), list(MOVES), list(CUTS))
 

@@ -279,7 +279,7 @@ def test_published_settings(rng):
     """Two particles: an answer within some nats."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
-        results = [NestedSampling.paper().run(LINE, ROWS, g) for g in rng.spawn(12)]
+        results = [NestedSampling.paper().run(LINE, ROWS, g) for g in rng.spawn(6)]
     errors = np.array([r.log_evidence for r in results]) - LINE.exact_log_evidence(ROWS)
     assert np.mean(np.abs(errors)) < 6
     assert 0.3 < np.mean([r.log_evidence_std for r in results]) < 3

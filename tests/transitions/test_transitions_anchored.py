@@ -155,7 +155,7 @@ def check_edge(rng, move, M=2000):
 
 
 def test_steps_are_short_enough_for_an_edge(rng):
-    for g in rng.spawn(5):
+    for g in rng.spawn(2):
         check_edge(g, SGHMC())
 
 

@@ -88,7 +88,7 @@ def two_modes():
 
 
 def by_quadrature(model, rows):
-    x = np.linspace(-6, 6, 701)
+    x = np.linspace(-5, 5, 251)
     grid = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
     log_f = model.log_joint(grid, rows)
     return log_f.max() + np.log(np.sum(np.exp(log_f - log_f.max())) * (x[1] - x[0]) ** 2)
@@ -218,5 +218,5 @@ class Wall:
 
 
 def test_a_stream_past_a_wall_loses_nothing_behind_it():
-    z = Wall.errors(range(6))
-    assert abs(z.mean()) < 4 / np.sqrt(6) and np.abs(z).max() < 4
+    z = Wall.errors(range(3))
+    assert abs(z.mean()) < 4 / np.sqrt(3) and np.abs(z).max() < 4

@@ -95,5 +95,5 @@ def test_a_doubt_is_given_once(rng):
         2, covariance_type="full", sampler=MixtureEvidence(20), random_state=0, standardize=False
     )
     with pytest.warns(EvidenceWarning, match="so few") as given:
-        model.fit(rng.standard_normal((24, 8)))
+        model.fit(rng.standard_normal((21, 6)))
     assert len(model.warnings_) == len(given) == 1

@@ -157,6 +157,11 @@ def check_basins(rng, seeds=4):
 
 
 def test_no_basin_is_lost(rng):
+    check_basins(rng, seeds=1)
+
+
+@pytest.mark.slow
+def test_no_basin_is_lost_over_seeds(rng):
     check_basins(rng)
 
 

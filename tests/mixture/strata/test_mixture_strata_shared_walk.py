@@ -68,7 +68,7 @@ def test_a_walk_is_shared_by_models_of_the_same_rows_alone(rng):
     assert mixture_strata(FullMixture(2, 2), rows, rng).n_components == 2
 
 
-@pytest.mark.parametrize("n", [9, 40])
+@pytest.mark.parametrize("n", [9, 20])
 def test_a_walk_goes_on_to_the_digits_of_one_of_its_own(n):
     """For more components than were asked for first, and for fewer."""
     X = np.random.default_rng(7).normal(size=(n, 1)) + 4 * np.arange(n)[:, None] % 2
@@ -88,7 +88,7 @@ def test_a_walk_goes_on_to_the_digits_of_one_of_its_own(n):
 
 def test_a_search_for_fewer_components_has_the_digits_of_one_for_more():
     """Though those that fall behind are not taken as far."""
-    rows, found = Rows.of(np.random.default_rng(7).normal(size=(60, 2))), []
+    rows, found = Rows.of(np.random.default_rng(7).normal(size=(30, 2))), []
     for K in (6, 3):
         strata = SharedWalk(np.random.default_rng(1)).strata(SphericalMixture(K, 2), rows, None)
         found.append(strata.posterior(3, 1, np.random.default_rng(0)).log_evidence)
