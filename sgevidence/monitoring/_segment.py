@@ -51,12 +51,12 @@ class Segmentation(NamedTuple):
     >>> import numpy as np
     >>> import pandas as pd
     >>> from sgevidence.monitoring import segment
-    >>> x = np.repeat([1.0, 5.0], 100) + np.random.default_rng(0).normal(size=200)
-    >>> found = segment(pd.Series(x, index=pd.date_range("2024-01-01", periods=200)))
+    >>> x = np.repeat([1.0, 5.0], 40) + np.random.default_rng(0).normal(size=80)
+    >>> found = segment(pd.Series(x, index=pd.date_range("2024-01-01", periods=80)))
     >>> found.change_points
-    array([100])
+    array([40])
     >>> found.change_times
-    [Timestamp('2024-04-10 00:00:00')]
+    [Timestamp('2024-02-10 00:00:00')]
     """
 
     change_points: np.ndarray
@@ -145,9 +145,9 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     >>> import numpy as np
     >>> from sgevidence.monitoring import segment
     >>> rng = np.random.default_rng(0)
-    >>> series = np.concatenate([rng.normal(0, 1, 100), rng.normal(4, 1, 100)])
+    >>> series = np.concatenate([rng.normal(0, 1, 40), rng.normal(4, 1, 40)])
     >>> segment(series).change_points
-    array([100])
+    array([40])
     """
     refuse_model(y)
     refuse_unreadable(X=X, y=y)
@@ -278,13 +278,13 @@ class EvidenceDetector(BaseEstimator):
     >>> import numpy as np
     >>> import pandas as pd
     >>> from sgevidence.monitoring import EvidenceDetector
-    >>> x = np.repeat([0.0, 4.0, 0.0], 60) + np.random.default_rng(0).normal(size=180)
-    >>> series = pd.Series(x, index=pd.date_range("2024-01-01", periods=180))
+    >>> x = np.repeat([0.0, 6.0, 0.0], 25) + np.random.default_rng(0).normal(size=75)
+    >>> series = pd.Series(x, index=pd.date_range("2024-01-01", periods=75))
     >>> detector = EvidenceDetector().fit(series)
     >>> detector.predict(series)["ilocs"].tolist()
-    [60, 120]
+    [25, 50]
     >>> detector.transform(series)["labels"].value_counts().tolist()
-    [60, 60, 60]
+    [25, 25, 25]
     """
 
     _parameter_constraints: dict = {

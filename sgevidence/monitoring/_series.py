@@ -266,10 +266,10 @@ class SeriesSegment(SegmentModel):
     >>> import numpy as np
     >>> from sgevidence import EvidenceMonitor
     >>> rng = np.random.default_rng(0)
-    >>> t = np.arange(400.0)
-    >>> series = 1000 * (0.02 * np.minimum(t, 200) + 0.2 * rng.normal(size=400))
+    >>> t = np.arange(160.0)
+    >>> series = 1000 * (0.05 * np.minimum(t, 80) + 0.2 * rng.normal(size=160))
     >>> monitor = EvidenceMonitor().fit(series.reshape(-1, 1))
-    >>> int(abs(monitor.change_points_[0] - 200)) <= 20, len(monitor.change_points_)
+    >>> int(abs(monitor.change_points_[0] - 80)) <= 20, len(monitor.change_points_)
     (True, 1)
     """
 

@@ -84,7 +84,7 @@ def check_noise(noise, seed):
 
 
 @pytest.mark.parametrize("noise", COLUMNS)
-@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("seed", [11, pytest.param(12, marks=pytest.mark.slow)])
 def test_evidence_of_a_noise_that_depends_on_columns(noise, seed):
     check_noise(noise, seed)
 
@@ -200,7 +200,14 @@ def fit(frame, formula="y ~ x", **how):
     return BayesianLinearRegression(formula=formula, random_state=0, **how).fit(frame)
 
 
-@pytest.mark.parametrize("noise", ["~ g * h", "~ bs(h, df=5)", "~ poly(h, 2) + g", "~ log(h) + I(h**2)"])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "~ poly(h, 2) + g",
+        "~ log(h) + I(h**2)",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("~ g * h", "~ bs(h, df=5)")),
+    ],
+)
 def test_nothing_depends_on_units_orders_and_names(noise):
     frame = frame_of(21, 70)
     model = fit(frame, noise=noise)

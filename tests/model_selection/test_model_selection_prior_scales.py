@@ -28,8 +28,8 @@ HALF = 0.5**0.5
 @pytest.fixture(scope="module")
 def rows():
     rng = np.random.default_rng(587)
-    code, x = rng.integers(0, 4, 40), rng.standard_normal(40)
-    y = rng.standard_normal(4)[code] + x + rng.standard_normal(40)
+    code, x = rng.integers(0, 4, 24), rng.standard_normal(24)
+    y = rng.standard_normal(4)[code] + x + rng.standard_normal(24)
     return pd.DataFrame({"x": x, "g": list(map("abcd".__getitem__, code)), "y": y})
 
 

@@ -130,10 +130,10 @@ def test_the_table_reweights_where_an_evidence_has_an_error():
 
 def test_hidden_states_are_fitted_again():
     """Each sequence counts, and no draws stand for another prior."""
-    X = np.random.default_rng(0).poisson(np.repeat([3.0, 9.0, 3.0], 20)).reshape(-1, 1).astype(float)
+    X = np.random.default_rng(0).poisson(np.repeat([3.0, 9.0, 3.0], 8)).reshape(-1, 1).astype(float)
     est = BayesianHMM(2, random_state=0)
-    table = prior_sensitivity(est, X, lengths=[20, 40])
-    again = clone(est).set_params(mean_scale=6.0).fit(X, lengths=[20, 40])
+    table = prior_sensitivity(est, X, lengths=[8, 16])
+    again = clone(est).set_params(mean_scale=6.0).fit(X, lengths=[8, 16])
     assert np.isnan(table["ess"]).all() and table["log_evidence"][2] == again.log_evidence_
     with pytest.raises(TypeError, match="hidden states are not reweighted"):
         reweight_prior(again, mean_scale=2.0)

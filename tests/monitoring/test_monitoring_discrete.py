@@ -157,7 +157,7 @@ def test_predictions_of_dispersed_counts_are_calibrated(rng):
 
 
 def test_a_default_finds_changes_of_counts_and_classes_and_none_where_there_are_none(rng):
-    """Numbers of every kind, 5 series each: the default was a density, which found no change in counts."""
+    """Numbers of every kind, two series each: the default was a density, which found no change in counts."""
     changed = {
         "Poisson": lambda: rng.poisson(np.repeat([3.0, 1.0], 60)),
         "many zeros": lambda: rng.negative_binomial(0.5, np.repeat([0.3, 0.03], 100)),
@@ -165,7 +165,7 @@ def test_a_default_finds_changes_of_counts_and_classes_and_none_where_there_are_
         "columns": lambda: rng.poisson(np.repeat([[2.0, 5.0], [6.0, 5.0]], 80, axis=0)),
     }
     for name, draw in changed.items():
-        found = [segment(np.asarray(draw(), dtype=float)) for _ in range(5)]
+        found = [segment(np.asarray(draw(), dtype=float)) for _ in range(2)]
         assert all(1 <= len(one.change_points) <= 2 for one in found), name
         assert type(found[0].model) is (CategorySegment if name == "rare" else CountSegment)
     same = {
@@ -177,9 +177,9 @@ def test_a_default_finds_changes_of_counts_and_classes_and_none_where_there_are_
     alarms = [
         len(segment(np.asarray(draw(), dtype=float)).change_points)
         for draw in same.values()
-        for _ in range(5)
+        for _ in range(2)
     ]
-    assert np.sum(alarms) <= 4
+    assert np.sum(alarms) <= 2
 
 
 @pytest.mark.parametrize("numbers", [[8.0, 11.0], [1120.0, 900.0], [0.5, 0.7], [-1.0, 3.0]])

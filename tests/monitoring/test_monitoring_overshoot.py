@@ -13,7 +13,7 @@ PLAIN_OVERSHOOT, OTHER_OVERSHOOT = 0.22, 0.45  # of Gaussian noise about a level
 @pytest.mark.parametrize(
     "rows, low, high",
     [
-        (lambda rng: rng.normal(size=(400, 1)), PLAIN_OVERSHOOT, 0.34),
+        (lambda rng: rng.normal(size=(200, 1)), PLAIN_OVERSHOOT, 0.34),
         (lambda rng: series(rng, 0.7, 400), 0.38, OTHER_OVERSHOOT),
         pytest.param(lambda rng: rng.standard_t(2, (400, 1)), 0.38, OTHER_OVERSHOOT, marks=pytest.mark.slow),
         pytest.param(

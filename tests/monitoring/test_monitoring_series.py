@@ -166,7 +166,13 @@ def example(rng, n=7):
     return 3.0 + 20.0 * X
 
 
-@pytest.mark.parametrize("models", [_series.SERIES_MODELS, *((name,) for name in _series.SERIES_MODELS)])
+@pytest.mark.parametrize(
+    "models",
+    [
+        pytest.param(_series.SERIES_MODELS, marks=pytest.mark.slow),
+        *((name,) for name in _series.SERIES_MODELS),
+    ],
+)
 def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
     # evidence() is asked for the same segments again and again: few rows for the whole family
     check_against_enumeration(example(rng, 6 if len(models) > 1 else 7), models)
@@ -300,9 +306,9 @@ def runs_of(*parts):
     "parts, places",
     [
         ([(22, 500), (13, 1100)], [22]),
-        ([(30, 0), (30, 1), (30, 0)], [30, 60]),
+        pytest.param([(30, 0), (30, 1), (30, 0)], [30, 60], marks=pytest.mark.slow),
         pytest.param([(30, 3), (30, 7), (40, -2), (50, 100)], [30, 60, 100], marks=pytest.mark.slow),
-        ([(50, 0), (50, 0.1)], [50]),
+        pytest.param([(50, 0), (50, 0.1)], [50], marks=pytest.mark.slow),
         ([(30, 0.01), (30, 0.02), (30, 0.05)], [30, 60]),
         pytest.param([(100, 1), (50, 2)], [100], marks=pytest.mark.slow),
         ([(12, 1), (30, 2), (12, 5)], [12, 42]),

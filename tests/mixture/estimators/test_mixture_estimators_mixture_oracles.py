@@ -146,7 +146,7 @@ def summed(X, K):
     return np.logaddexp.reduce(log_S + ways) + lgamma(K) - lgamma(K + n)
 
 
-@pytest.mark.parametrize("K, n, p", [(4, 9, 30), (3, 15, 20)])
+@pytest.mark.parametrize("K, n, p", [pytest.param(4, 9, 30, marks=pytest.mark.slow), (3, 15, 20)])
 def test_few_rows_of_many_columns(rng, K, n, p):
     """The second are too many to be summed by the package, too."""
     X = heavy_tailed(rng, n, p) if n > 9 else rng.standard_t(3, (n, p))

@@ -47,7 +47,13 @@ CASES = {
 }
 
 
-SLOW = {"one row, eight components", "eight components", "six components", "five components"}
+SLOW = {
+    "separated, three to spare",
+    "one row, eight components",
+    "eight components",
+    "six components",
+    "five components",
+}
 EACH = [pytest.param(case, marks=[pytest.mark.slow] * (case in SLOW)) for case in CASES]
 
 

@@ -36,7 +36,7 @@ def check(family, rows, a, k, seed):
     assert found.points.shape[0] == k and found.log_w.shape == found.points.shape[1:2]
 
 
-@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("k", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family, rows, a", FAMILIES, ids=["diagonal", "full", "classes"])
 def test_sums_over_all_partitions(family, rows, a, k):
     check(family, rows, a, k, seed=k)
