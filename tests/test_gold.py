@@ -13,7 +13,10 @@ from sgevidence.models import LinearModel, SoftmaxModel
 ROUNDING = 1e-8
 #: Minutes: five components that overlap, 10 000 rows.
 NIGHTLY = ["OVER_10000_K5"]
-SLOW = [case for case in GOLD if ("10000" in case or "petal" in case) and case not in NIGHTLY]
+#: Three petals are gold of the strata by default.
+SLOW = [case for case in GOLD if ("10000" in case or "petal" in case) and case not in NIGHTLY] + [
+    "SIM_G_1000"
+]
 MARKS = {**{case: pytest.mark.slow for case in SLOW}, **{case: pytest.mark.nightly for case in NIGHTLY}}
 
 

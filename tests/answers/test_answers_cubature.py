@@ -121,7 +121,13 @@ def check(case, seed=0):
     return found
 
 
-@pytest.mark.parametrize("case", CASES)
+#: Evaluations by the ten thousand, in shapes that quicker cases have, too.
+LONG = {"ridge", "funnel", "ridge in space"}
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(one, marks=[pytest.mark.slow] * (one in LONG)) for one in CASES]
+)
 def test_evidence_is_the_integral(case):
     check(case)
 

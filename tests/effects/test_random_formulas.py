@@ -365,8 +365,9 @@ def test_a_family_depends_on_no_frame(number):
     check_family(number)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(200, 224, 12))
+@pytest.mark.parametrize(
+    "first", [pytest.param(200, marks=pytest.mark.slow), pytest.param(212, marks=pytest.mark.nightly)]
+)
 def test_many_families_depend_on_no_frame(first):
     for number in range(first, first + 12):
         check_family(number)

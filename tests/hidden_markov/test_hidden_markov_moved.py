@@ -121,7 +121,7 @@ def fitted(X, transitions="~ rain", K=2, **params):
 
 
 def test_a_column_that_moves_transitions_is_found_in_any_unit():
-    X, z = frame()
+    X, z = frame(80)
     model = fitted(X)
     assert model.log_evidence_ - fitted(X[["y"]], None).log_evidence_ > 5
     assert np.all(model.transition_coefs_[:, 1, 0] > 0.3)

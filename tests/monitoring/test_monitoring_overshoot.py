@@ -32,7 +32,7 @@ def test_before_there_are_rows_it_is_in_between(rng):
     assert PLAIN_OVERSHOOT < monitor.false_alarm_rate_ / BOUND < OTHER_OVERSHOOT
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_false_alarms_of_an_autoregression_are_as_rare_as_said(rng):
     """Within a factor of 1.5, at a threshold that gives enough of them."""
     alarms = wanted = 0.0

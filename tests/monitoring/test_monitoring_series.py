@@ -366,8 +366,13 @@ def test_heavy_tails_are_no_changes(rng):
     assert alarms <= 7  # 2.4 by the rate measured, and then more than seven are one in 400
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model, length", [(None, 1000), (NormalSegment(), 4000)])
+@pytest.mark.parametrize(
+    "model, length",
+    [
+        pytest.param(None, 1000, marks=pytest.mark.nightly),
+        pytest.param(NormalSegment(), 4000, marks=pytest.mark.slow),
+    ],
+)
 def test_false_alarms_are_as_rare_as_wanted(model, length, rng):
     """Within a factor of 1.5, on 25 streams without a change, at a threshold that gives enough of them."""
     alarms = wanted = 0.0

@@ -91,6 +91,7 @@ def path(name):
 
 #: More than a second each, of ways that others take, too.
 SLOW = {"mixture", "mixture, overlapping", "mixture, beyond the reservoir", "SIR, softmax"}
+SLOW |= {"softmax, calls of 300"}
 
 
 @pytest.mark.parametrize(
