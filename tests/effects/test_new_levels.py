@@ -145,7 +145,11 @@ def merged_and_whole(frame, terms, cut=50, **parameters):
     return merge(*parts), clone(model).set_params(**units).fit(X, y), stream
 
 
-@pytest.mark.parametrize("terms", [[Group("site", by="x")], *CROSSED[:2]], ids=["one", "crossed", "slopes"])
+@pytest.mark.parametrize(
+    "terms",
+    [pytest.param([Group("site", by="x")], marks=pytest.mark.slow), *CROSSED[:2]],
+    ids=["one", "crossed", "slopes"],
+)
 def test_models_of_other_rows_are_merged(pens, terms):
     """Each in the units of its own rows and with levels that the other does not have."""
     merged, whole, _ = merged_and_whole(pens.assign(y=50.0 + 3 * pens["y"]), terms)
