@@ -305,7 +305,7 @@ def skipped(case):
 
 #: Cases of five seconds, beside quicker ones of their kind.
 LONG = {"zero_inflated_negative_binomial", "ordinal", "lognormal", "beta", "weibull", "tobit"}
-LONG |= {"bounds of times", "student_t", "negative_binomial", "hurdle_poisson", "gaussian"}
+LONG |= {"weibull, drawn", "bounds of times", "student_t", "negative_binomial", "hurdle_poisson", "gaussian"}
 
 
 @pytest.mark.filterwarnings("ignore:the unit of")

@@ -32,7 +32,7 @@ def check(rng, width=0.6, rho=0.9, seeds=300):
     assert 0.8 < z.std() < 1.25
 
 
-@pytest.mark.parametrize("width", [0.5, pytest.param(0.8, marks=pytest.mark.slow), 1.5])
+@pytest.mark.parametrize("width", [*(pytest.param(w, marks=pytest.mark.slow) for w in (0.5, 0.8)), 1.5])
 @pytest.mark.parametrize("rho", [pytest.param(0.0, marks=pytest.mark.slow), 0.95])
 def test_error_bars_are_true(rng, width, rho):
     check(rng, width, rho)

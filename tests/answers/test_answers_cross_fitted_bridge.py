@@ -101,7 +101,9 @@ def z(target, seed, C=200, bridge=cross_fitted_bridge):
     return (found.log_evidence - MASS) / found.log_evidence_std
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[pytest.mark.slow] * (one == "banana")) for one in CASES]
+)
 def test_known_masses(name):
     found = np.array([z(CASES[name], 400 + seed) for seed in range(3)])
     assert np.all(abs(found) < 4.0) and abs(found.mean()) < 1.8, found

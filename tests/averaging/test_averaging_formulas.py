@@ -29,7 +29,7 @@ def test_the_models_of_an_average_have_the_evidence_that_they_have_alone(method)
     )  # means over draws
 
 
-@pytest.mark.parametrize("formula", ["y ~ s(x)", "y ~ x + (1 | city)"])
+@pytest.mark.parametrize("formula", [pytest.param("y ~ s(x)", marks=pytest.mark.slow), "y ~ x + (1 | city)"])
 def test_curves_and_groups_in_a_stack(formula):
     models = {
         "line": BayesianLinearRegression(formula="y ~ x"),

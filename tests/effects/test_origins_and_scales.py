@@ -116,7 +116,7 @@ def test_origins_need_slopes(rows):
     [
         (Factor("g"), Factor("g", scale=3 * 0.5**0.5)),
         (Group("g"), Group("g", scale=3.0)),
-        (Group("g", by="year"), Group("g", by="year", scale=3.0)),
+        pytest.param(Group("g", by="year"), Group("g", by="year", scale=3.0), marks=pytest.mark.slow),
         (Smooth("year"), Smooth("year", scale=3.0)),
         (BSpline("year"), BSpline("year", scale=3.0)),
         (Interaction("year", Factor("g")), Interaction("year", Factor("g", scale=3 * 0.5**0.5))),

@@ -360,7 +360,7 @@ def test_zeros_of_a_hurdle_are_apart_from_its_counts(number):
     check_hurdle(number)
 
 
-@pytest.mark.parametrize("number", [0, 2, 4, 17])
+@pytest.mark.parametrize("number", [0, 2, 4, pytest.param(17, marks=pytest.mark.slow)])
 def test_a_family_depends_on_no_frame(number):
     check_family(number)
 

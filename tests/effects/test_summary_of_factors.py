@@ -56,8 +56,14 @@ def added_up(model, frame):
     return eta
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
-@pytest.mark.parametrize("prior", ["normal", "jzs"])
+@pytest.mark.parametrize(
+    "prior, formula",
+    [
+        *(("normal", formula) for formula in FORMULAS),
+        ("jzs", FORMULAS[2]),
+        *(pytest.param("jzs", formula, marks=pytest.mark.slow) for formula in FORMULAS[:2]),
+    ],
+)
 def test_what_is_printed_adds_up_to_the_predictions(uneven, formula, prior):
     model = BayesianLinearRegression(formula=formula, prior=prior, random_state=0).fit(uneven)
     np.testing.assert_allclose(added_up(model, uneven), model.predict(uneven), rtol=1e-9)

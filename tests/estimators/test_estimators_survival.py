@@ -104,7 +104,10 @@ def check_predictions(family):
     np.testing.assert_allclose(np.exp(est.score_samples(X[:5], np.full(5, 2.0))), slope, rtol=1e-5)
 
 
-@pytest.mark.parametrize("family", TIMES)
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one in ("weibull", "loglogistic"))) for one in TIMES],
+)
 def test_medians_survival_and_scores_are_of_one_distribution(family):
     check_predictions(family)
 

@@ -76,7 +76,7 @@ def alarms(kind, seeds):
     )
 
 
-@pytest.mark.parametrize("kind", ["linear", "poisson"])
+@pytest.mark.parametrize("kind", ["linear", pytest.param("poisson", marks=pytest.mark.slow)])
 def test_true_models_are_not_doubted(kind):
     """At most 5 % of p-values below 5 %, and of checks with a misfit: two of six have 3 %."""
     found, p = alarms(kind, range(6))

@@ -194,7 +194,7 @@ def test_a_density_of_ones_own():
     [
         (BayesianSoftmaxRegression(**STATED), dict(n_features=2, n_classes=3)),
         (BayesianLinearRegression(**STATED), dict(X=np.linspace(-1, 1, 30)[:, None])),
-        (BayesianGMM(n_components=2, **STATED), dict(n_features=1)),
+        pytest.param(BayesianGMM(n_components=2, **STATED), dict(n_features=1), marks=pytest.mark.slow),
     ],
     ids=["classes", "given inputs", "density"],
 )

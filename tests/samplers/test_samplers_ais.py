@@ -32,7 +32,10 @@ def check_errors(z, low=0.45, high=1.5):
     assert np.abs(z).max() < 4.5
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    "way",
+    [pytest.param(way, marks=[pytest.mark.slow] * (name == "sghmc"), id=name) for name, way in WAYS.items()],
+)
 def test_against_the_closed_form(rng, way):
     check_errors(z_scores(AIS(200, **way), MODEL, ROWS, EXACT, rng, 12))
 

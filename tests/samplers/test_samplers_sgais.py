@@ -116,7 +116,7 @@ SWITCHES = {
     "in order, chunks of 100": dict(chunk_size=100),
     "few particles": dict(n_particles=100, max_particles=300),
 }
-LONGER = {"no resampling", "no control variate", "no preconditioner", "sghmc"}
+LONGER = {"sgnht", "no resampling", "no control variate", "no preconditioner", "sghmc"}
 
 
 @pytest.mark.parametrize(

@@ -385,7 +385,7 @@ def silent_words(model):
 
 
 @pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
-@pytest.mark.parametrize("kind", ["silence", "opinion", "both"])
+@pytest.mark.parametrize("kind", ["silence", pytest.param("opinion", marks=pytest.mark.slow), "both"])
 def test_classes_that_differ_in_missing_answers_alone_are_warned_of(kind, rng):
     X = answers_of(rng, kind)
     found = silent_words(BayesianCategoricalMixture(2, random_state=0).fit(X))

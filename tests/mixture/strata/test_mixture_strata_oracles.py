@@ -49,6 +49,7 @@ CASES = {
 
 SLOW = {
     "separated, three to spare",
+    "four components",
     "one row, eight components",
     "eight components",
     "six components",
