@@ -46,7 +46,7 @@ def test_fit_does_not_copy_the_rows(name, tmp_path, rng):
 
 def test_rows_that_do_not_stay_are_not_held_as_indices(rng):
     """A long chunk, some rows of which are kept elsewhere."""
-    rows, left = Rows(rng.standard_normal((3_000_000, 1)), None, np.ones(3_000_000)), np.arange(0, 4000, 10)
+    rows, left = Rows(rng.standard_normal((10_000_000, 1)), None, np.ones(10_000_000)), np.arange(0, 4000, 10)
     full = Reservoir(100).absorb(rows[:100], rng)
     peak = peak_of(lambda: full.absorb(rows, rng, left=left))
     assert peak < 1.5 * rows.weight.nbytes  # the weights of those that come are the one copy
