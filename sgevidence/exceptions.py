@@ -39,14 +39,14 @@ class ImpossibleRowsError(ValueError):
     """
 
     def __init__(self, rows, n_before: int, where: str = ""):
-        self.rows, self.n_before = rows, n_before
+        self.rows, self.n_before, self.where = rows, n_before, where
         super().__init__(
             "the likelihood is zero, infinite or not a number for all particles"
             f"{where or self._described()}: no log evidence can be given"
         )
 
     def __reduce__(self):
-        return type(self), (self.rows, self.n_before)
+        return type(self), (self.rows, self.n_before, self.where)
 
     def _described(self) -> str:
         if not len(self.rows):

@@ -27,7 +27,7 @@ from ..effects import doubt_of_integral, integrate
 from ..exceptions import DivergenceError, warn_caller
 from ..history import Rows
 from ..particles import Weights, systematic
-from ..rows import places_in_time
+from ..rows import missing_in, places_in_time
 from ..samplers import EvidenceResult, Progress, Sampler, answer
 
 
@@ -137,13 +137,7 @@ def with_missing_times(X: Any, y: Any) -> tuple[Any, Any]:
 
 def refuse_gaps(y: Any) -> None:
     """Each value is explained by those before it: ValueError names the first that is missing."""
-    values = np.asarray(y)
-    if values.dtype.kind == "c":  # which others refuse
-        return
-    try:
-        gaps = np.isnan(np.asarray(values, dtype=np.float64).ravel())
-    except (TypeError, ValueError):  # neither numbers
-        return
+    gaps = missing_in(np.asarray(y).ravel())
     if gaps.any():
         raise ValueError(
             f"y contains NaN: {int(gaps.sum())} rows have no value, the first is row {int(np.argmax(gaps))}, "

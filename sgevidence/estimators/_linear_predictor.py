@@ -398,11 +398,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     @property
     def units_(self) -> Units:
         """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
-        found = super().units_ if self.standardize or not self._has_terms else None
-        if found is None:
-            raise AttributeError(
-                "there are no units_ with standardize=False: priors are for numbers as given"
-            )
+        found = super().units_
         return found.units if isinstance(found, CodedUnits) else found
 
     def _watch_units(self, rows: Rows, starts: bool) -> None:

@@ -135,8 +135,6 @@ class Standardising(BaseEstimator):
         if self.units is not None:
             if not self.standardize:
                 raise ValueError("units= are those of standardize=True: leave out one of the two")
-            if not isinstance(self.units, Units):
-                raise TypeError("units must be units_ of a fitted estimator, or None")
             self._units = self._known_units(self.units)
         elif self.standardize:
             self._units = None if self._of_call is None else self._of_call._units
@@ -202,7 +200,7 @@ class Standardising(BaseEstimator):
     @learnt
     def units_(self) -> Units:
         """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
-        if self._units is None:
+        if self._units is None or not self._settings["standardize"]:
             raise AttributeError(
                 "there are no units_ with standardize=False: priors are for numbers as given"
             )

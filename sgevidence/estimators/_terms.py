@@ -263,9 +263,7 @@ def with_predictor(model: Any, family: Any) -> Any:
 def terms_of(model: Any) -> Sequence:
     """Terms of the parameter, or of the formula, with their prior scales."""
     terms = (model.terms or ()) if model.formula is None else model._formula.terms
-    if hasattr(model, "_read"):
-        terms = model._read.with_factors(terms)
-    return with_scales(terms, model.effect_scale, model.evidence_is_relative_)
+    return with_scales(model._read.with_factors(terms), model.effect_scale, model.evidence_is_relative_)
 
 
 def plain_rows(model: Any, rows: Rows) -> Rows:

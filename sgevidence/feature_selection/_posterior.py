@@ -38,7 +38,7 @@ class Neighbours(Subsets):
         always: Sequence[int],
         groups: Sequence[Sequence[int]],
         log_size_prior: np.ndarray,
-        covering: Callable[[Any, list[np.ndarray]], Any] = NoiseGrid.covering,
+        covering: Callable[[Any, list[np.ndarray]], Any],
     ) -> None:
         super().__init__(always, groups, log_size_prior, moments.n)
         self.moments = moments
@@ -127,7 +127,7 @@ def enumerate_subsets(
     moments: Moments,
     always: Sequence[int],
     groups: Sequence[Sequence[int]],
-    covering: Callable[[Any, list[np.ndarray]], Any] = NoiseGrid.covering,
+    covering: Callable[[Any, list[np.ndarray]], Any],
 ) -> tuple[np.ndarray, np.ndarray, Any]:
     """Log evidence of all subsets, its error from rounding, nats, and the integral of the prior.
 

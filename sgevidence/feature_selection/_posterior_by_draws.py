@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from ..samplers import SILENT, EvidenceResult, Progress
+from ..samplers import EvidenceResult, Progress
 from ._posterior import MIN_LISTED_SUBSETS, Posterior, columns_of, log_size_prior, search_doubts
 from ._regressions import LaplaceSubsets, Regressions
 from ._subset_evidence import ROUGH_SUBSET_NATS
@@ -56,7 +56,7 @@ def posterior_by_draws(
     size_prior: str,
     rng: np.random.Generator,
     tolerance: float,
-    progress: Progress = SILENT,
+    progress: Progress,
 ) -> Posterior:
     """The subsets of an estimator's columns, weighed at the price of Newton's method and of some draws."""
     subsets = LaplaceSubsets(regressions, always, groups, log_size_prior(size_prior, len(groups)))

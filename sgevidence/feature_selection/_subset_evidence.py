@@ -163,7 +163,7 @@ def drawn_subset(
     mode: np.ndarray,
     log_units: float,
     rng: np.random.Generator,
-    tolerance: float = TOLERANCE_NATS,
+    tolerance: float,
 ) -> EvidenceResult | None:
     """The evidence on the columns ``inside`` with this mode (q,); None where few draws do not tell it."""
     few, center = design.of_columns(inside), mode[inside]

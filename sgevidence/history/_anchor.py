@@ -62,10 +62,8 @@ class Doubt(NamedTuple):
         H_delta = self.H @ delta
         return Doubt(a, self.S + self.G @ delta - 0.5 * H_delta @ delta, self.G - H_delta, self.H)
 
-    def plus(self, other: "Doubt | None") -> "Doubt":
+    def plus(self, other: "Doubt") -> "Doubt":
         """Block by block; both at one point."""
-        if other is None:
-            return self
         return Doubt(self.a, *(one + more for one, more in zip(self[1:], other[1:])))
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:

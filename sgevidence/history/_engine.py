@@ -147,7 +147,7 @@ class PatientWorkers(_Processes):
         """Tasks that travel together: fits are long."""
         return 1
 
-    def submit(self, func: Any, callback: Any = None) -> Any:
+    def submit(self, func: Any, callback: Any) -> Any:
         """The result to come of a task, or that of a task that has run here."""
         if not self.have_started and self._pay():
             self.have_started, PatientWorkers.missed_seconds = True, 0.0
@@ -163,8 +163,7 @@ class PatientWorkers(_Processes):
         seconds = perf_counter() - start
         self.n_here, self.seconds = self.n_here + 1, self.seconds + seconds
         PatientWorkers.missed_seconds += seconds * (1.0 - 1.0 / self.n_at_once)
-        if callback is not None:
-            done.add_done_callback(callback)
+        done.add_done_callback(callback)
         return done
 
     def _pay(self) -> bool:

@@ -160,12 +160,11 @@ class Coordinates(NamedTuple):
 
 
 def keep_sound(
-    proposed: np.ndarray, start: np.ndarray, temperature: np.ndarray | None = None
+    proposed: np.ndarray, start: np.ndarray, temperature: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """A particle that is not finite or ran away stays where it was: (theta, which moved)."""
     sound = np.isfinite(proposed).all(axis=1)
-    if temperature is not None:
-        # kinetic energy over its equilibrium value beyond which a trajectory has left the target: gradient
-        # noise heats a cloud hundreds of times, an unstable step by orders of magnitude a step
-        sound &= temperature < 1e8  # False for nan
+    # kinetic energy over its equilibrium value beyond which a trajectory has left the target: gradient noise
+    # heats a cloud hundreds of times, an unstable step by orders of magnitude a step
+    sound &= temperature < 1e8  # False for nan
     return np.where(sound[:, None], proposed, start), sound

@@ -215,9 +215,7 @@ class Binomial(Counts):
         return expit(eta) if self.link == "logit" else ndtr(eta)
 
     def _derivatives(self, eta):
-        """First and second derivative of log p, the second with its sign changed."""
-        if self.link == "logit":
-            return expit(-eta), expit(eta) * expit(-eta)
+        """First and second derivative of log p of a probit, the second with its sign changed."""
         hazard = np.sqrt(2 / np.pi) / erfcx(-eta / np.sqrt(2))
         return hazard, np.clip(hazard * (hazard + eta), 0.0, 1.0)  # it cancels far below zero
 

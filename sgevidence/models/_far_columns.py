@@ -46,10 +46,8 @@ from ._regression import design_matrix, gaussian_log_density, prior_scales
 def near(model: Any, X: np.ndarray) -> Any:
     """The model, or the same in coordinates that suit columns which are far from zero.
 
-    ``X`` are the first rows; an offset is the last column.  :class:`FarColumns` are left as they are.
+    ``X`` are the first rows; an offset is the last column.
     """
-    if isinstance(model, FarColumns):
-        return model
     X = X[:, : model.n_features]
     # products of a column and a coefficient of the prior's size below which rounding is 10⁻¹³ of a unit of η;
     # without a copy of all rows

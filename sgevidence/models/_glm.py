@@ -37,7 +37,6 @@ from ._evaluation import Evaluation, pieces_in_cache
 from ._families import Family, StudentT
 from ._far_columns import GaussianPriorRegression
 from ._regression import design_matrix, prior_scales
-from ._survival_families import Times
 
 #: Share of the rows whose residuals tell the noise of a group, and the normal quantile of theirs.
 NEAREST_SHARE = 0.25
@@ -241,24 +240,19 @@ class GLMModel(GaussianPriorRegression):
     def predictive_survival(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray, t: Any) -> np.ndarray:
         """P(time > t) of the weighted cloud's predictions, (n,); t is a number, or (n,)."""
         eta, own = self._distribution(theta, X)[0], self.own_parameters(theta)
-        return W @ np.exp(self._times.log_sf(eta, t, *own))
+        return W @ np.exp(self.family.plain.log_sf(eta, t, *own))
 
     def predictive_median(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Time that the weighted cloud's predictions exceed with probability one half, (n,), by bisection."""
         eta, own = self._distribution(theta[W > 0], X)[0], self.own_parameters(theta[W > 0])
-        medians = np.log(self._times.median(eta, *own))
+        times: Any = self.family.plain
+        medians = np.log(times.median(eta, *own))
         low, high = medians.min(axis=0), medians.max(axis=0)
         while np.max(high - low, initial=0.0) > 1e-7:  # relative error of a predictive median
             middle = 0.5 * (low + high)
-            is_below = W[W > 0] @ np.exp(self._times.log_sf(eta, np.exp(middle), *own)) > 0.5
+            is_below = W[W > 0] @ np.exp(times.log_sf(eta, np.exp(middle), *own)) > 0.5
             low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
         return np.exp(0.5 * (low + high))
-
-    @property
-    def _times(self) -> Times:
-        if not isinstance(self.family.plain, Times):
-            raise ValueError(f"{type(self.family.plain).__name__} is no family of times")
-        return self.family.plain
 
     def _moments(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation, (n,) each; infinite where rates overflow, and where a variance is."""

@@ -67,10 +67,6 @@ class Predicted(Family):
     link = property(lambda self: self.law.link)  # type: ignore[assignment]
     half_a_count = property(lambda self: self.law.half_a_count)  # type: ignore[assignment]
 
-    def __post_init__(self) -> None:
-        if self.parameter not in self.law.own:
-            raise ValueError(f"{type(self.law).__name__} has no parameter {self.parameter!r}")
-
     @property
     def plain(self) -> Family:
         return self.law.plain

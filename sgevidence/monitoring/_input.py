@@ -35,7 +35,7 @@ def refuse_model(y: Any) -> None:
         raise TypeError(f"y is a {name}: a model is given by its name, model={name}(...)")
 
 
-def as_table(X: Any, y: Any = None) -> Any:
+def as_table(X: Any, y: Any) -> Any:
     """A one-dimensional series as a table of one column; anything else as it is.
 
     With ``y`` nothing is changed: there a one-dimensional X may be a row as well as a column."""

@@ -351,18 +351,16 @@ class SeriesSegment(SegmentModel):
         age = runs.age[:R, None, None, None]
         runs.expected[:] = [Expected.of(runs, R, x, e, z, one, scale)]
         log_p, *learnt = under_tails(e, z * z, a, scale, age)
-        begins = runs.age[R - 1] == 0.0  # the last run, with this row
-        if begins:
-            log_p[-1], near = from_anywhere(log_p[-1], z[-1] ** 2)
-            wider = np.maximum(np.abs(z[-1]) / FAR_UNITS, 1.0) ** 2
-            if (wider > 1.0).any():
-                v11[-1] *= wider
-                determinant[-1] *= wider
-                q1 = spread(v11, v12, v22, one, u)[2]
-                scale = b * (1.0 + q1) + a * rounding
-                _, *learnt = under_tails(e, z * z, a, scale, age)
-            for v in learnt:  # a jump is no step of a walk
-                v[-1] *= np.where(follow(names), near, 1.0)
+        log_p[-1], near = from_anywhere(log_p[-1], z[-1] ** 2)  # the last run, which begins with this row
+        wider = np.maximum(np.abs(z[-1]) / FAR_UNITS, 1.0) ** 2
+        if (wider > 1.0).any():
+            v11[-1] *= wider
+            determinant[-1] *= wider
+            q1 = spread(v11, v12, v22, one, u)[2]
+            scale = b * (1.0 + q1) + a * rounding
+            _, *learnt = under_tails(e, z * z, a, scale, age)
+        for v in learnt:  # a jump is no step of a walk
+            v[-1] *= np.where(follow(names), near, 1.0)
         if follows is not None:
             learnt = [np.where(follows, 0.0, v) for v in learnt]
         log_z = self._average(runs, R, x, log_p + np.log(one))
@@ -381,8 +379,7 @@ class SeriesSegment(SegmentModel):
         b += 0.5 * (ge * e - surprise * b / a)
         a += 0.5 * c
         excess[:] = np.where(follow(names) & are_tails("strays", len(SERIES_NOISES)), (1.0 - w) * e, 0.0)
-        if begins:  # with a jump, that is the level and no stray
-            excess[-1] = 0.0
+        excess[-1] = 0.0  # it begins with a jump, that is the level and no stray
         runs.age[:R] += 1.0
         return learn_columns(runs.log_gain[:R], runs.log_weight[:R], log_z - np.log(runs.unit[:R]))
 
@@ -397,8 +394,7 @@ class SeriesSegment(SegmentModel):
         log_z = top + np.log(members + np.exp(log_shape - top[:, :, None]).sum(2))
         log_member -= log_z[:, :, None, None]
         log_shape -= log_z[:, :, None]
-        if runs.age[R - 1] == 0.0:
-            log_z[-1] = np.where(runs.past.leaves_rest(x), runs.past.log_first(x), log_z[-1])
+        log_z[-1] = np.where(runs.past.leaves_rest(x), runs.past.log_first(x), log_z[-1])
         return log_z
 
     def _learn_shape(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ class FileCollection:
 
     can_be_read = True
 
-    def __init__(self, source: RowSource, keep_missing: bool = False) -> None:
+    def __init__(self, source: RowSource, keep_missing: bool) -> None:
         self.source, self.keep_missing = source, keep_missing
         self._copy: TemporaryDirectory | None = None  #: of all rows; None until they have been read
         self._n_parts = 0  #: in it

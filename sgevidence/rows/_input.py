@@ -51,7 +51,7 @@ def cells_named(reader: Any = None, takes_missing: bool = False, **arrays: Any) 
         raise
 
 
-def bad_cell(name: str, array: Any, takes_factors: bool = False, takes_missing: bool = False) -> str | None:
+def bad_cell(name: str, array: Any, takes_factors: bool, takes_missing: bool) -> str | None:
     """Words on the first cell, column by column, that is no finite number; None if all are."""
     for label, values in columns_of(array):
         is_missing = missing_in(values)

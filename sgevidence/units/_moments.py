@@ -80,14 +80,11 @@ def moments(
         found, is_near = _moments(sums, x0, s0, centred)
         if is_near:
             break
-        half = sums.high / 2 - sums.low / 2
-        x0 = np.where(centred, sums.low + half, 0.0)
-        s0 = np.where(half > 0, half, np.where(sums.high != 0, np.abs(sums.high), 1.0))
-        s0 = (
-            s0
-            if centred
-            else np.maximum(np.maximum(np.abs(sums.low), np.abs(sums.high)), np.finfo(float).tiny)
-        )
+        # a mean whose digits cancel in the standard deviation still says where the column is
+        known = found.varies & np.isfinite(found.mean) & np.isfinite(found.sd)
+        size = np.maximum(np.maximum(np.abs(sums.low), np.abs(sums.high)), np.finfo(float).tiny)
+        x0 = np.where(known, found.mean, sums.low / 2 + sums.high / 2) if centred else x0
+        s0 = np.where(known, found.sd, size)
     return found
 
 

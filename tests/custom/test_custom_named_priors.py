@@ -221,3 +221,27 @@ def test_a_distribution_that_is_not_frozen_and_arguments_that_are_arrays():
     priors = NamedPriors({"a": stats.norm, "b": stats.norm([0, 10], [1, 2])})
     p = priors.named(np.ones((1, 3)))
     assert p["a"].tolist() == [1.0] and p["b"].tolist() == [[1.0, 12.0]]
+
+
+@pytest.mark.parametrize(
+    ("prior", "given"),
+    [
+        (Dirichlet, [[1.0]]),
+        (Dirichlet, [[[1.0, 2.0]]]),
+        (Dirichlet, [[1.0, 0.0]]),
+        (LKJ, [1]),
+        (LKJ, [2.5]),
+        (LKJ, [2, 0.0]),
+    ],
+)
+def test_joint_priors_without_a_density_are_refused(prior, given):
+    with pytest.raises(ValueError, match="two or more"):
+        prior(*given)
+
+
+def test_joint_priors_as_text_and_where_their_quantiles_are_rounded():
+    assert (repr(Dirichlet([1.0, 2.0])), repr(LKJ(3))) == ("Dirichlet([1.0, 2.0])", "LKJ(3, 1.0)")
+    for prior in (Dirichlet([1.0, 1.0, 1.0]), LKJ(3)):
+        z = np.ones((2, prior.n_coordinates))
+        z[1, -1] = 40.0
+        assert np.argwhere(~prior.resolved(z)).tolist() == [[1, prior.n_coordinates - 1]]

@@ -394,3 +394,14 @@ def test_a_column_of_two_values_may_leave_its_unit(rng):
     model = BayesianLinearRegression().partial_fit(X[:30], y[:30])
     with pytest.warns(EvidenceWarning, match="column 0 has its mean"):
         model.partial_fit(20.0 * X[30:] - 10.0, y[30:])
+
+
+def test_units_keep_their_digits_where_the_rows_looked_at_first_are_unlike_the_others():
+    """Each fourth of 4000 rows says first where a column is about; here these weigh next to nothing."""
+    rng = np.random.default_rng(20261129)
+    x, weight = 1e12 + rng.normal(size=4000), np.ones(4000)
+    x[::4], weight[::4] = 0.0, 1e-30
+    units = BayesianLinearRegression().fit(x[:, None], rng.normal(size=4000), sample_weight=weight).units_
+    seen = x[weight == 1.0] - 1e12
+    assert units.center[0] - 1e12 == pytest.approx(seen.mean(), abs=1e-3)
+    assert units.scale[0] == pytest.approx(seen.std(), rel=1e-5)

@@ -55,7 +55,7 @@ def regressions(kind, family, n, p, rng):
 def drawn_and_mode(found, columns, rng):
     mode, _ = found.laplace(columns, None)
     inside = np.array([*columns, *range(found.n_features, mode.shape[1])])
-    drawn = _subset_evidence.drawn_subset(found.design, inside, mode[0], found._log_units, rng)
+    drawn = _subset_evidence.drawn_subset(found.design, inside, mode[0], found._log_units, rng, 0.03)
     assert drawn is not None
     return drawn, mode[0][inside], inside
 

@@ -504,3 +504,16 @@ def test_laplace_stands_for_little_where_it_may_be_far_off(seed):
     y = rng.poisson(np.exp(0.7 * X[:, 0])) * (rng.random(18) < 0.7)
     listed = EvidenceFeatureSelector(BayesianGLM("zero_inflated_poisson"), random_state=0).fit(X, y).models_
     assert listed["probability"][listed["log_evidence_std"] > 0.03].sum() < 0.01
+
+
+def test_subsets_without_the_far_column_predict_as_their_own_fit():
+    """Beside the intercept alone, whose predictions are all the same."""
+    rng = np.random.default_rng(20261129)
+    X = np.column_stack([rng.normal(size=100), 1e6 + rng.normal(size=100)])
+    y = rng.poisson(np.exp(0.3 * X[:, 0]))
+    model = BayesianGLM(family="poisson", standardize=False, random_state=0)
+    found = EvidenceFeatureSelector(estimator=model, random_state=0).fit(X, y)
+    p, far = found.inclusion_probabilities_
+    assert 0.1 < p < 0.999 and far < 1e-3
+    rest = found.predict(X) - p * clone(model).fit(X[:, :1], y).predict(X[:, :1])
+    assert rest == pytest.approx((1 - p) * y.mean(), abs=0.03)

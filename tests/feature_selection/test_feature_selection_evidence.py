@@ -181,7 +181,8 @@ def stationary(step, X, y):
     groups = [[j] for j in range(X.shape[1])]
     moments = _moments.Moments.of(selector._sums, selector._model)
     prior = _posterior.log_size_prior("beta-binomial", len(groups))
-    chain = _subsets.Chain(_posterior.Neighbours(moments, [], groups, prior), 0, np.random.default_rng(SEED))
+    neighbours = _posterior.Neighbours(moments, [], groups, prior, _posterior.NoiseGrid.covering)
+    chain = _subsets.Chain(neighbours, 0, np.random.default_rng(SEED))
     seen = []
     for _ in range(6000):
         step(chain)

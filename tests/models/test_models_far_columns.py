@@ -8,7 +8,7 @@ import pytest
 
 from sgevidence.answers import one_mode_answer
 from sgevidence.history import Rows
-from sgevidence.models import FarColumns, GLMModel, SoftmaxModel, near
+from sgevidence.models import FAMILIES, Bounded, FarColumns, GLMModel, SoftmaxModel, near
 
 CENTRE = (50.0, -20.0)
 
@@ -111,3 +111,41 @@ def test_columns_that_no_coordinates_resolve_are_declined(rng):
     model, rows = FarColumns(GLMModel(2), (0.0, 0.0)), Rows.of(X, y)
     assert not model.resolves(rows)
     assert one_mode_answer(model, rows, rng, 100) is None
+
+
+TIMES = GLMModel(2, Bounded(FAMILIES["weibull"]))
+PREDICTIONS = [
+    (GLMModel(2), "predictive_mean"),
+    (GLMModel(2), "predictive_std"),
+    (GLMModel(2), "expected_score"),
+    (GLMModel(2), "sample_rows"),
+    (TIMES, "predictive_survival"),
+    (TIMES, "predictive_median"),
+    (SoftmaxModel(2, 3), "log_probabilities"),
+    (SoftmaxModel(2, 3), "expected_score"),
+]
+
+
+@pytest.mark.parametrize(("model", "name"), PREDICTIONS)
+def test_predictions_in_far_coordinates_are_those_in_plain_ones(model, name):
+    """At a distance at which plain arithmetic still has its digits."""
+    rng, centre = np.random.default_rng(20261129), (1e3, -2e3)
+    far = FarColumns(model, centre)
+    is_level = np.r_[np.tile(far.T[-1] != 0, far.n_classes), np.zeros(far.n_own, dtype=bool)]
+    theta = rng.standard_normal((6, far.n_params)) * np.where(is_level, 1e-3, 1.0)
+    X, W = np.array(centre) + rng.standard_normal((6, 2)), rng.dirichlet(np.ones(6))
+    if model is TIMES:
+        X = np.column_stack([X, np.tile([0.0, 0.0, -np.inf], (6, 1))])
+    plain, same = far.in_plain(theta)
+    others = {"log_probabilities": (X,), "predictive_survival": (W, X, 0.7), "sample_rows": (X, rng)}
+    rng_state, found = rng.bit_generator.state, getattr(far, name)(theta, *others.get(name, (W, X)))
+    rng.bit_generator.state = rng_state
+    known = getattr(plain, name)(same, *others.get(name, (W, X)))
+    assert np.std(known) > 1e-3
+    assert found == pytest.approx(known, rel=1e-7)
+
+
+def test_columns_about_zero_stay_as_they_are_without_an_intercept():
+    """Their centre is zero, and nothing is far from it."""
+    model = GLMModel(1, fit_intercept=False)
+    assert near(model, np.array([[-1e6], [1e6]])) is model

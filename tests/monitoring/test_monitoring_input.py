@@ -1,5 +1,7 @@
 """One-dimensional series, dates, the printed form, and the form of sktime's detectors."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -263,3 +265,28 @@ def test_a_column_that_counts_the_rows_is_refused_beside_others(first, steps, rn
     EvidenceMonitor(RegressionSegment()).fit(frame, y)  # a trend is a question
     for shuffled in (frame.sample(frac=1, random_state=0), frame.assign(year=frame["year"] / 10)):
         segment(shuffled.reset_index(drop=True))
+
+
+def test_a_monitor_that_has_seen_nothing_is_stored():
+    monitor = EvidenceMonitor(hazard=0.1)
+    assert pickle.loads(pickle.dumps(monitor)).get_params() == monitor.get_params()
+
+
+@pytest.mark.parametrize(
+    "model", [SeriesSegment(models=("steps",)), SeriesSegment(models=()), CountSegment(sizes=())]
+)
+def test_segments_without_members_are_refused(model):
+    with pytest.raises(ValueError, match=r"models must be some of|sizes must be positive"):
+        EvidenceMonitor(model).partial_fit(np.arange(20)[:, None])
+
+
+def test_a_value_beyond_floating_point_is_named_by_its_row():
+    x = np.random.default_rng(20261129).normal(size=(40, 1))
+    with pytest.raises(ValueError, match="row 40 of the stream"):
+        EvidenceMonitor().partial_fit(np.r_[x, [[1e300]]])
+
+
+def test_a_counter_is_found_beside_text():
+    frame = pd.DataFrame({"a": ["q"] * 20, "b": range(20)})
+    with pytest.raises(ValueError, match="column 'b' counts the rows"):
+        EvidenceMonitor().partial_fit(frame)
