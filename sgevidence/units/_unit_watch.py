@@ -66,7 +66,8 @@ class UnitWatch(NamedTuple):
         return (
             f"{LEFT_UNITS} of the first call, in which the priors are stated: "
             f"{[*names(), 'y'][j]} has its mean {mean[j]:.3g} units from there, and a "
-            f"{'standard deviation' if centred else 'root mean square'} of {sd[j]:.3g} units; give units= of an estimator that was fitted to rows like all of these"
+            f"{'standard deviation' if centred else 'root mean square'} of {sd[j]:.3g} units; give "
+            "units= of an estimator that was fitted to rows like all of these"
         )
 
 
