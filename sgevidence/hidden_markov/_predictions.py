@@ -266,8 +266,8 @@ def refuse_disorder(X: Any, place: np.ndarray, latest: Any) -> Any:
         latest = last_time(latest if place[first] else None, X=sequence)
         if (places := places_in_time(sequence)) is not None:
             warn_caller(
-                f"the index lacks times ({int(places[-1]) + 1 - len(places)}), and rows count as following one "
-                "another: a row of nan is a step without observation, X.asfreq(...)"
+                f"the index lacks times ({int(places[-1]) + 1 - len(places)}), and rows count as following "
+                "one another: a row of nan is a step without observation, X.asfreq(...)"
             )
     return latest
 

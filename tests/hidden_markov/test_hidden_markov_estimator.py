@@ -294,7 +294,7 @@ def test_rows_that_come_with_times_are_in_their_order():
     days = pd.date_range("2026-01-01", periods=36)
     X = pd.DataFrame({"a": level + rng.normal(size=36)}, index=days)
     model = BayesianHMM(2, random_state=0)
-    with pytest.raises(ValueError, match="out of order: row 3 .* sort them"):
+    with pytest.raises(ValueError, match=r"out of order: row 3 .* sort them"):
         model.fit(X.iloc[[0, 1, 5, 2, *range(6, 36)]])
     whole = model.fit(X).log_evidence_
     assert whole == model.fit(X.to_numpy()).log_evidence_
