@@ -144,8 +144,8 @@ def resolved(text: str, X: Any) -> Formula:
             f"{shown(text)} has no intercept, and the effects of the levels of {of_levels[0]!r} sum to zero: "
             f"leave out 0, with which effects_ are those of all levels, too{hint}"
         )
-    doubts, used, made = tuple(dict.fromkeys(reader.doubts)), tuple(reader.used), dict(reader.X.trees)
-    return Formula(response.name, tuple(linear), tuple(terms), intercept, used, doubts, made)
+    doubts, used, trees = tuple(dict.fromkeys(reader.doubts)), tuple(reader.used), dict(reader.X.trees)
+    return Formula(response.name, tuple(linear), tuple(terms), intercept, used, doubts, trees)
 
 
 class Reader(NamedTuple):
