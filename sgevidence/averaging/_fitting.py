@@ -27,6 +27,7 @@ from ._pipelines import (
     labels,
     named,
     route,
+    target_in,
 )
 
 
@@ -104,9 +105,10 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
                 f"method={self.method!r} learns chunk by chunk and takes no metadata but sample_weight, "
                 f"got {sorted(fit_params)}"
             )
-        kind = self._kind([child for _, child in standing.children])
+        models = [child for _, child in standing.children]
+        kind = self._kind(models)
         n_before = standing.shared.get("n_samples_seen_", 0)
-        y = None if kind == "density_estimator" else y
+        y = None if kind == "density_estimator" else target_in(models, X, y)
         pieces = list(chunks(X, y, sample_weight, n_before, self.chunk_size))
         if classes is None and kind == "classifier" and not standing.shared and standing.waiting is None:
             classes = labels(pieces)

@@ -44,7 +44,7 @@ from ..model_selection import behind_transformers, last_step
 from ..particles import log_mixture, mixture_moments
 from ..rows import at_once, refuse_unreadable
 from ..tables import Table, with_errors
-from ._pipelines import route_to_last_steps
+from ._pipelines import route_to_last_steps, target_in
 
 
 class ModelTable(Table):
@@ -271,10 +271,10 @@ class MixedPredictions(BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            If None, a classifier or regressor gives the score that it expects: minus the entropy of the
-            averaged prediction.  For regressors the score is the average of the scores that the models
-            expect, less the information that y would give about which model is right, by their means and
-            variances.
+            If None, that of the formulas, where X has it; else a classifier or regressor gives the score
+            that it expects: minus the entropy of the averaged prediction.  For regressors the score is the
+            average of the scores that the models expect, less the information that y would give about which
+            model is right, by their means and variances.
         **params : dict
             Metadata that the models have requested for ``predict``.
 
@@ -285,6 +285,7 @@ class MixedPredictions(BaseEstimator):
         X, y, _ = at_once(self, X, y)
         self._must_be_fitted()
         kind = self._kind()
+        y = target_in(self.estimators_, X, y)
         if y is None and kind == "classifier":
             log_p = self.predict_log_proba(X)
             return np.sum(np.exp(log_p) * log_p, axis=1)

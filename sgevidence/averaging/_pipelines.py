@@ -9,7 +9,7 @@ Metadata (``sample_weight``, ``offset`` and what else models request) go to the 
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +21,8 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from .._compat import num_samples, raise_for_params, safe_indexing
-from ..estimators import Standardising, task_of
-from ..model_selection import does_nothing, for_last_step, named_models
+from ..estimators import Standardising, target_if_there, task_of
+from ..model_selection import does_nothing, for_last_step, last_step, named_models
 
 
 class Chunk(NamedTuple):
@@ -82,6 +82,13 @@ def labels(pieces: list[Chunk]) -> np.ndarray | None:
     if pieces[0].y is None:
         return None
     return np.unique(np.concatenate([np.ravel(np.asarray(piece.y)) for piece in pieces]))
+
+
+def target_in(models: Iterable[Any], X: Any, y: Any) -> Any:
+    """y, or that of the first model whose formula names a column of X; None where nobody says y."""
+    for model in models:
+        y = target_if_there(last_step(model), X, y)
+    return y
 
 
 def _sliceable(array: Any) -> Any:

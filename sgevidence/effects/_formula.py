@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from ._columns import column_names
 from ._curves import BSpline, Smooth
 from ._factors import Factor, Group, Interaction, Monotone
-from ._terms import Call, constant, parts, term_of
+from ._terms import Call, constant, parts, refuse_without_lines, term_of
 from ._text_columns import has_levels
 from .language import (
     ELSEWHERE,
@@ -127,6 +127,7 @@ def resolved(text: str, X: Any) -> Formula:
                 else:
                     words = ":".join(map(component_words, term.components))
                     raise ValueError(f"{text!r}: interactions are of columns and factors, not {words}")
+    refuse_without_lines(linear, terms)
     terms += reader.groups(tree)
     lines_of_curves(text, terms, reader)
     response = response_in_tree(text, tree)
@@ -143,9 +144,8 @@ def resolved(text: str, X: Any) -> Formula:
             f"{shown(text)} has no intercept, and the effects of the levels of {of_levels[0]!r} sum to zero: "
             f"leave out 0, with which effects_ are those of all levels, too{hint}"
         )
-    doubts = tuple(dict.fromkeys(reader.doubts))
-    trees = {name: reader.X.trees[name] for name in reader.X.trees}
-    return Formula(response.name, tuple(linear), tuple(terms), intercept, tuple(reader.used), doubts, trees)
+    doubts, used, trees = tuple(dict.fromkeys(reader.doubts)), tuple(reader.used), dict(reader.X.trees)
+    return Formula(response.name, tuple(linear), tuple(terms), intercept, used, doubts, trees)
 
 
 class Reader(NamedTuple):

@@ -167,6 +167,19 @@ HINTS = {
 }
 
 
+def refuse_without_lines(linear: Sequence[str], terms: Iterable[Term]) -> None:
+    """ValueError for a product of numbers without their lines, which the model would have all the same."""
+    for term in terms:
+        lines = parts(term) if isinstance(term, Interaction) else ()
+        if any(isinstance(one, Factor) for one in lines):  # lines of levels, as R has them
+            continue
+        if lost := [one for one in lines if one not in linear]:
+            raise ValueError(
+                f"{term.name} comes with the lines of its columns, and {lost[0]} is none of the terms of the "
+                f"formula: write {' * '.join(lines)}, or I({' * '.join(lines)}) for the product alone"
+            )
+
+
 class Call(NamedTuple):
     """A call whose first argument is a column: what else it is given."""
 

@@ -35,7 +35,7 @@ from ._reporting import (
     warned,
     weighted_quantiles,
 )
-from ._response import response_in
+from ._response import response_in, target_if_there
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._standardising import Learnt, Standardising, holds_rows, learnt, takes_units
 
@@ -79,6 +79,7 @@ __all__ = [
     "scalar_names",
     "settings",
     "settings_of_all",
+    "target_if_there",
     "warned",
     "weighted_quantiles",
     "by_parts",

@@ -14,6 +14,7 @@ from ._calls import learns_online
 from ._folding import by_parts
 from ._prior_conflict import prior_conflict
 from ._reporting import dimension_labels
+from ._response import target_if_there
 
 
 class LearningEstimator(EvidenceEstimator):
@@ -140,8 +141,9 @@ class ConditionalEstimator(LearningEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            If None, the score that the model itself expects: minus the entropy of its prediction
-            (of a Gaussian with the predictive variance, for a linear regression).
+            If None, that of the formula, where X has it; else the score is what the model itself expects:
+            minus the entropy of its prediction (of a Gaussian with the predictive variance, for a linear
+            regression).
 
         Returns
         -------
@@ -149,7 +151,7 @@ class ConditionalEstimator(LearningEstimator):
         """
         self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
-        if y is None:
+        if (y := target_if_there(self, X, y)) is None:
             X = self._validate_X(X)
             self._refuse_moments(True)
             return self._model.expected_score(self.particles_, self.particle_weights_, X) - self._log_unit

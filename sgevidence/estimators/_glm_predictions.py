@@ -167,8 +167,9 @@ class GLMPredictions(RegressorMixin, GLMRows):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
-            If None, the score that the model itself expects: minus the entropy of its prediction, by the
-            entropies of the particles' predictions and the predictive variance.
+            If None, that of the formula, where X has it; else what the model itself expects: minus the
+            entropy of its prediction, by the entropies of the particles' predictions and the predictive
+            variance.
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
         event, entry : array-like of shape (n_samples,), optional

@@ -164,7 +164,8 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     whole._report(state)
     if whole._units is not None and whole.standardize:
         whole._watch = _watch_of_both(whole, other, state.memory.statistics)
-        whole._doubt(whole._watch.doubt(whole._units, whole._column_names, whole.units is not None))
+        are_given, centred = whole.units is not None, whole._is_centred
+        whole._doubt(whole._watch.doubt(whole._units, whole._column_names, are_given, centred))
 
 
 def _watch_of_both(whole: Any, other: Any, sums: Any) -> UnitWatch:

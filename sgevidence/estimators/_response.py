@@ -180,6 +180,16 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
     return found if hasattr(getattr(found, "dtype", None), "categories") else np.asarray(found)
 
 
+def target_if_there(model: Any, X: Any, y: Any) -> Any:
+    """y, or the response of the formula where X is a frame that has it; None where nobody says y."""
+    frame = X.X if isinstance(X, WithKnown) else X
+    if y is not None or getattr(model, "formula", None) is None or not hasattr(frame, "columns"):
+        return y
+    surv = surv_of(model.formula)
+    names = [response_of(model.formula).name] if surv is None else surv.columns
+    return target_in(model, X, None) if set(names) <= set(column_names(frame)) else None
+
+
 def is_time_of_surv(model: Any, frame: Any, y: Any) -> bool:
     """Whether the formula has Surv(…), and y is its column of times alone."""
     surv = None if model.formula is None else surv_of(model.formula)

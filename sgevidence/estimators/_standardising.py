@@ -186,10 +186,11 @@ class Standardising(BaseEstimator):
         if self._units is None:
             return
         if starts and self.units is None:
-            self._doubt(wild(rows, self._units, self._column_names))
+            self._doubt(wild(rows, self._units, self._column_names, self._is_centred))
         self._watch = self._watch.with_rows(rows, self._units)
         if not any(words.startswith(LEFT_UNITS) for words in self._doubts):
-            self._doubt(self._watch.doubt(self._units, self._column_names, self.units is not None))
+            are_given, centred = self.units is not None, self._is_centred
+            self._doubt(self._watch.doubt(self._units, self._column_names, are_given, centred))
 
     def _doubt(self, *doubts: str | None) -> None:
         """Warn of the model or the rows, now and in ``warnings_``; None is no doubt."""

@@ -87,7 +87,7 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
                 f"X has no column {', '.join(map(repr, lost))}, which formula={model.formula!r} names: its "
                 f"columns are {known[:20]}"
             )
-        X = X.select(used) if hasattr(X, "column_names") else X[used]  # of pyarrow
+        X = X.select(used) if hasattr(X, "select") else X[used]  # polars takes [[]] for all columns
         terms, columns = model._formula.terms, list(model._formula.linear)
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)

@@ -1,14 +1,16 @@
 """Predictions of a fitted hidden Markov model: states, densities of rows, and sequences of its own."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..estimators import DensityEstimator
+from ..exceptions import warn_caller
 from ..history import Rows
 from ..mixture.estimators import unclear_labels
 from ..particles import log_sum_exp
-from ..rows import at_once, check_count, generator, refuse_unreadable
+from ..rows import at_once, check_count, generator, last_time, places_in_time, refuse_unreadable
 from ._model import HiddenMarkovModel
 
 
@@ -17,6 +19,7 @@ class StatePredictions(DensityEstimator):
 
     _model: HiddenMarkovModel
     _is_series = True
+    _last_time: Any = None  #: time of the last row, where rows come with times
 
     _draws_tell_priors = False
 
@@ -191,9 +194,10 @@ class StatePredictions(DensityEstimator):
         self._must_be_fitted()
         X, *_ = at_once(self, X, None)
         refuse_unreadable(takes_missing=True, X=X)
-        X, _ = self._validate(X, None, False)
-        X = self._encode_X(X, False)
-        starts = positions(len(X), lengths, int(follows)) == 0
+        given, X = X, self._encode_X(self._validate(X, None, False)[0], False)
+        place = positions(len(X), lengths, int(follows))
+        refuse_disorder(given, place, self._last_time)
+        starts = place == 0
         rows = Rows(X, starts.astype(float), self._model.observed(X).astype(float))
         return rows if self._units is None else self._units.rows(rows)
 
@@ -247,6 +251,25 @@ def _depth(x: Any) -> int:
     """How deep lists are nested in this one."""
     is_list = isinstance(x, (list, tuple))
     return 1 + max(map(_depth, x[:1]), default=0) if is_list else 0
+
+
+def refuse_disorder(X: Any, place: np.ndarray, latest: Any) -> Any:
+    """The time of the last row, where rows come with times; ``latest`` is that of the rows before these.
+
+    ValueError for a row that is earlier than one before it in its sequence, a warning for times that are left
+    out.
+    """
+    if not hasattr(X, "iloc"):
+        return None
+    for first, end in pairwise([0, *np.flatnonzero(place[1:] == 0) + 1, len(place)]):
+        sequence = X.iloc[first:end]
+        latest = last_time(latest if place[first] else None, X=sequence)
+        if (places := places_in_time(sequence)) is not None:
+            warn_caller(
+                f"the index lacks times ({int(places[-1]) + 1 - len(places)}), and rows count as following "
+                "one another: a row of nan is a step without observation, X.asfreq(...)"
+            )
+    return latest
 
 
 def positions(n_rows: int, lengths: Any, before: int) -> np.ndarray:

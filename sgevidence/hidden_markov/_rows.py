@@ -30,7 +30,7 @@ from ..rows import (
 )
 from ..units import Fold, Units, UnitsUnknown, refuse_few
 from ._model import HiddenMarkovModel
-from ._predictions import StatePredictions, positions
+from ._predictions import StatePredictions, positions, refuse_disorder
 from ._sampler import HiddenStateEvidence
 
 #: Families of the components whose columns are numbers, with a mean and a variance.
@@ -151,8 +151,9 @@ class EmissionRows(StatePredictions):
         """
         refuse_unreadable(takes_missing=True, X=X)
         lengths, begins = (None, False) if y is None else y
-        X = self._encode_X(self._validate(X, None, reset)[0], reset)
+        given, X = X, self._encode_X(self._validate(X, None, reset)[0], reset)
         place = positions(len(X), lengths, 0 if reset or begins else self._place)
+        self._last_time = refuse_disorder(given, place, self._last_time)
         self._place = int(place[-1]) + 1
         kept = place >= self.condition_on
         X, starts = np.ascontiguousarray(X[kept]), place[kept] == self.condition_on

@@ -41,13 +41,18 @@ class UnitWatch(NamedTuple):
         squares = factor**2 * other.squares + 2 * factor * shift * other.sums + shift**2 * other.weight
         return UnitWatch(self.weight + other.weight, self.sums + sums, self.squares + squares)
 
-    def doubt(self, units: Units, names: Callable[[], Sequence[str]], are_given: bool) -> str | None:
-        """Words on the first column that has left its unit; given ones may be of rows that come yet."""
+    def doubt(
+        self, units: Units, names: Callable[[], Sequence[str]], are_given: bool, centred: bool
+    ) -> str | None:
+        """Words on the first column that has left its unit; given ones may be of rows that come yet.
+
+        Units that are not ``centred`` are root mean squares, and so is what is held against them.
+        """
         if not np.max(self.weight) > 0 or units.spread is None:
             return None
         weight = np.where(self.weight > 0, self.weight, np.nan)
         mean = self.sums / weight
-        sd = np.sqrt(np.maximum(self.squares / weight - mean**2, 0.0))
+        sd = np.sqrt(np.maximum(self.squares / weight - centred * mean**2, 0.0))
         spread = np.append(units.spread, 1.0)[: len(mean)]
         most = MAX_FACTOR * np.where(np.isnan(spread), 1.0, spread)
         left = (np.abs(mean) > MAX_SHIFT) | (sd > most) & (spread != 0)  # a column that waits has none
@@ -60,14 +65,15 @@ class UnitWatch(NamedTuple):
             return f"{[*names(), 'y'][j]} does not vary, and nothing tells its unit: leave the column out"
         return (
             f"{LEFT_UNITS} of the first call, in which the priors are stated: "
-            f"{[*names(), 'y'][j]} has its mean {mean[j]:.3g} units from there, and a standard deviation of "
-            f"{sd[j]:.3g} units; give units= of an estimator that was fitted to rows like all of these"
+            f"{[*names(), 'y'][j]} has its mean {mean[j]:.3g} units from there, and a "
+            f"{'standard deviation' if centred else 'root mean square'} of {sd[j]:.3g} units; give "
+            "units= of an estimator that was fitted to rows like all of these"
         )
 
 
-def wild(rows: Rows, units: Units, names: Callable[[], Sequence[str]]) -> str | None:
+def wild(rows: Rows, units: Units, names: Callable[[], Sequence[str]], centred: bool) -> str | None:
     """Words on a column, or y, of rows in units, whose unit is made by a few of them."""
-    found = _rows_that_make_a_unit(rows, len(units.scale), units.kind == "numbers", units.spread)
+    found = _rows_that_make_a_unit(rows, len(units.scale), units.kind == "numbers", units.spread, centred)
     if found is None:
         return None
     j, places = found
@@ -90,7 +96,7 @@ def _watched(n_columns: int, with_y: bool, rows: Rows) -> tuple[Any, np.ndarray,
 
 
 def _rows_that_make_a_unit(
-    rows: Rows, p: int, with_y: bool, spread: np.ndarray | None
+    rows: Rows, p: int, with_y: bool, spread: np.ndarray | None, centred: bool
 ) -> tuple[int, list[int]] | None:
     """The first column of rows in units whose unit a few rows make, and these rows."""
     stride = max(1, -(-len(rows) // 100_000))
@@ -98,7 +104,8 @@ def _rows_that_make_a_unit(
         z = rows.X[:, j] if j < p else rows.y
         assert z is not None
         gaps = np.isnan(z)
-        q1, q3 = np.percentile(z[::stride][~gaps[::stride]] if gaps.any() else z[::stride], [25, 75])
+        some = z[::stride][~gaps[::stride]] if gaps.any() else z[::stride]
+        q1, q3 = np.percentile(some if centred else np.concatenate([some, -some]), [25, 75])
         if (j < p and spread is not None and not spread[j] > 0) or not q3 > q1:
             continue
         own = 1.0 if j == p or spread is None else float(spread[j])

@@ -82,7 +82,7 @@ def test_products_slopes_curves_and_levels_of_made_columns(frame):
     by_hand = frame.assign(l=np.log(frame["x"]), big=1 * (frame["x"] > 2))
     for made, plain in [
         ("log(x) * c", "l * c"),
-        ("log(x):c + log(x):p", "l:c + l:p"),
+        ("log(x):c + log(x) * p", "l:c + l * p"),
         ("(log(x) | g)", "(l | g)"),
         ("s(log(x), k=6)", "s(l, k=6)"),
         ("bs(log(x), df=4)", "bs(l, df=4)"),

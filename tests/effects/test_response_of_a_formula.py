@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from sgevidence import (
     BayesianGLM,
@@ -183,3 +184,25 @@ def test_the_noise_of_a_formula_without_a_left_side_has_a_formula_too(rng):
     given = BayesianLinearRegression(formula="~ .", noise="~ b", random_state=0).fit(X, y)
     named = BayesianLinearRegression(formula="y ~ .", noise="~ b", random_state=0).fit(frame)
     assert given.log_evidence_ == named.log_evidence_
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_rows_are_scored_by_the_y_of_the_formula(frame, form):
+    """A frame without that column has the score that the model expects."""
+    rows, alone = form(frame), form(frame[["x"]])
+    line = BayesianLinearRegression(formula=FORMULA, random_state=0).fit(rows)
+    average = EvidenceModelAverager([line, clone(line).set_params(formula="`a y` ~ 1")], random_state=0)
+    for model in (line, average.fit(rows)):
+        given = model.score_samples(rows, frame["a y"])
+        np.testing.assert_array_equal(model.score_samples(rows), given)
+        assert np.ptp(model.score_samples(alone)) < 0.5 < np.ptp(given)
+    of_classes = BayesianSoftmaxRegression(formula="k ~ x", random_state=0).fit(rows)
+    chance = of_classes.predict_proba(rows)[np.arange(N), frame["k"]]
+    np.testing.assert_allclose(np.exp(of_classes.score_samples(rows)), chance)
+
+
+def test_times_are_scored_by_surv(frame):
+    times = frame.assign(t=np.exp(frame["a y"]), dead=frame["k"])
+    model = BayesianGLM("weibull", formula="Surv(t, dead) ~ x", random_state=0).fit(times)
+    given = model.score_samples(times[["x"]], times["t"], event=times["dead"])
+    np.testing.assert_allclose(model.score_samples(times), given)

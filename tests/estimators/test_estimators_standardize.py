@@ -240,6 +240,18 @@ def test_without_an_intercept_nothing_is_centred():
     np.testing.assert_allclose(fitted.predict(X), X @ fitted.coef_)
 
 
+@pytest.mark.filterwarnings("error")
+def test_without_an_intercept_columns_far_from_zero_are_in_their_units(rng):
+    """Units are root mean squares: those of a column that hardly varies, and of ones, are their means."""
+    X = np.column_stack([rng.uniform(9.0, 11.0, size=60), np.ones(60)])
+    y = 3.0 * X[:, 0] + rng.standard_normal(60)
+    stream = BayesianLinearRegression(fit_intercept=False).partial_fit(X[:30], y[:30])
+    stream.partial_fit(X[30:], y[30:])
+    BayesianGLM(fit_intercept=False, family="poisson").fit(X[:, :1] / 10, rng.poisson(3.0, size=60))
+    with pytest.warns(EvidenceWarning, match="left the units.*column 0.*root mean square"):
+        stream.partial_fit(np.tile(X * [20.0, 1.0], (9, 1)), np.tile(y, 9))
+
+
 def test_a_known_noise_is_in_the_unit_of_y():
     X, y = raw("linear")
     fitted = BayesianLinearRegression(10.0, standardize=True, random_state=0).fit(X, y)

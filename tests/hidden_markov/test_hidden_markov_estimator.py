@@ -284,3 +284,28 @@ def test_regimes_are_compared_with_independent_rows_and_with_an_autoregression()
         compare({"order": order, "states": known(p=1)})
     with pytest.raises(ValueError, match="other data"):
         compare({"states": fitted(X=x[::-1]), "rows": BayesianGMM(2).fit(x)})
+
+
+def test_rows_that_come_with_times_are_in_their_order():
+    """Shuffled rows are another series, by 50 nats for sunspots; a time left out is a row of nan."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(7)
+    level = np.repeat([0.0, 4.0, 0.0], 12)
+    days = pd.date_range("2026-01-01", periods=36)
+    X = pd.DataFrame({"a": level + rng.normal(size=36)}, index=days)
+    model = BayesianHMM(2, random_state=0)
+    with pytest.raises(ValueError, match=r"out of order: row 3 .* sort them"):
+        model.fit(X.iloc[[0, 1, 5, 2, *range(6, 36)]])
+    whole = model.fit(X).log_evidence_
+    assert whole == model.fit(X.to_numpy()).log_evidence_
+    assert BayesianHMM(2, random_state=0).fit(pd.concat([X, X]), lengths=[36, 36]).n_samples_seen_ == 72
+    with pytest.raises(ValueError, match="out of order"):
+        model.fit(X).predict(X[::-1])
+    with pytest.raises(ValueError, match="before the last of the rows seen"):
+        model.partial_fit(X[:5])
+    model.partial_fit(X[:5], new_sequence=True)
+    gap = X.drop(days[[20, 21]])
+    with pytest.warns(EvidenceWarning, match=r"the index lacks times \(2\)"):
+        model.fit(gap)
+    missing = clone(model).fit(gap.asfreq("D"))
+    assert missing.log_evidence_ != model.log_evidence_
