@@ -63,8 +63,8 @@ class Watchlist(NamedTuple):
     behind: np.ndarray
     usual: Usual
     n_new: float = 0.0  #: rows since the look, by total weight
-    squares: float = 0.0  #: their squared weights, summed
     excess: np.ndarray | float = 0.0  #: their log-likelihood beyond what is usual, (R,)
+    squares: float = 0.0  #: their squared weights, summed
 
     @classmethod
     def of(cls, theta: np.ndarray, gap: np.ndarray, usual: Usual) -> "Watchlist":
@@ -75,13 +75,14 @@ class Watchlist(NamedTuple):
         """When these rows have come, which the particles gave ``log_predictive``."""
         if not len(self.theta):
             return self
-        n = rows.total_weight
+        n, squares = rows.total_weight, float(rows.weight @ rows.weight)
         with np.errstate(all="ignore"):
             total = model.sum_log_likelihood(self.theta, rows)
             gained, excess = total - log_predictive, self.excess + total - n * self.usual.mean
         behind = self.behind - np.where(np.isnan(gained), -np.inf, gained)
-        squares = self.squares + float(rows.weight @ rows.weight)
-        return self._replace(behind=behind, n_new=self.n_new + n, squares=squares, excess=excess)
+        return self._replace(
+            behind=behind, n_new=self.n_new + n, squares=self.squares + squares, excess=excess
+        )
 
     @property
     def foremost(self) -> np.ndarray:
@@ -99,8 +100,8 @@ class Watchlist(NamedTuple):
         _, std, most, n = self.usual
         with np.errstate(all="ignore"):
             error = std * (self.squares + self.n_new**2 / n) ** 0.5
-            most = most * self.squares / max(self.n_new, 1e-300)
-            return bool(np.any(np.abs(self.excess) > UNLIKE_ERRORS * error + most))
+            most_of_row = most * (self.squares / max(self.n_new, 1e-300))
+            return bool(np.any(np.abs(self.excess) > UNLIKE_ERRORS * error + most_of_row))
 
 
 def nearest(points: np.ndarray, theta: np.ndarray, k: int = 1) -> np.ndarray:
