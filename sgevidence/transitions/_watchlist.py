@@ -9,9 +9,10 @@ upon, and every later chunk is asked how well they foretell it:
 When one has caught up, it is time for the next look.  So it is when rows come that are unlike those of the
 last look, of which a mode may be made that was none:
 
-    |Σ (log p(y_i | a_r) − μ_r)|  >  z σ_r √(m + m²/n) + B_r    for any of the points,
+    |Σ w_i (log p(y_i | a_r) − μ_r)|  >  z σ_r √(v + m²/n) + B_r v/m    for any of the points,
 
-the sum over the m rows since then.  Rows in random order seldom are so.  Nothing else hangs on these points.
+the sum over the rows since then, of weights w_i, m = Σ w_i and v = Σ w_i².  Rows in random order seldom are
+so.  Nothing else hangs on these points.
 
 Symbols: a_r ``theta`` = points, (R, d); behind_r ``behind`` = nats that each may yet gain on the particles,
 (R,); p̂(y_n|y_<n) argument = what the particles gave the chunk: by how much log Ẑ has changed; μ_r, σ_r, B_r
@@ -63,6 +64,7 @@ class Watchlist(NamedTuple):
     usual: Usual
     n_new: float = 0.0  #: rows since the look, by total weight
     excess: np.ndarray | float = 0.0  #: their log-likelihood beyond what is usual, (R,)
+    squares: float = 0.0  #: their squared weights, summed
 
     @classmethod
     def of(cls, theta: np.ndarray, gap: np.ndarray, usual: Usual) -> "Watchlist":
@@ -73,12 +75,14 @@ class Watchlist(NamedTuple):
         """When these rows have come, which the particles gave ``log_predictive``."""
         if not len(self.theta):
             return self
-        n = rows.total_weight
+        n, squares = rows.total_weight, float(rows.weight @ rows.weight)
         with np.errstate(all="ignore"):
             total = model.sum_log_likelihood(self.theta, rows)
             gained, excess = total - log_predictive, self.excess + total - n * self.usual.mean
         behind = self.behind - np.where(np.isnan(gained), -np.inf, gained)
-        return self._replace(behind=behind, n_new=self.n_new + n, excess=excess)
+        return self._replace(
+            behind=behind, n_new=self.n_new + n, squares=self.squares + squares, excess=excess
+        )
 
     @property
     def foremost(self) -> np.ndarray:
@@ -95,8 +99,9 @@ class Watchlist(NamedTuple):
         """Whether the rows since the look are unlike those before."""
         _, std, most, n = self.usual
         with np.errstate(all="ignore"):
-            error = std * (self.n_new + self.n_new**2 / n) ** 0.5
-            return bool(np.any(np.abs(self.excess) > UNLIKE_ERRORS * error + most))
+            error = std * (self.squares + self.n_new**2 / n) ** 0.5
+            most_of_row = most * (self.squares / max(self.n_new, 1e-300))
+            return bool(np.any(np.abs(self.excess) > UNLIKE_ERRORS * error + most_of_row))
 
 
 def nearest(points: np.ndarray, theta: np.ndarray, k: int = 1) -> np.ndarray:

@@ -49,7 +49,7 @@ def test_they_have_caught_up_when_nothing_is_left(rng):
     assert not (nowhere.caught_up or nowhere.has_unlike_rows)
 
 
-def alarms(rng, slope, size, n_streams=40):
+def alarms(rng, slope, size, n_streams=40, weight=1.0):
     """Part of the streams of a hundred rows, and as many of another slope, in which the latter are unlike."""
     n = 0
     for g in rng.spawn(n_streams):
@@ -58,7 +58,7 @@ def alarms(rng, slope, size, n_streams=40):
         theta = np.array([2.0, 0.0, 0.0]) + g.standard_normal((24, 3))
         rivals = watched(theta, np.full(24, np.inf), rows[:100])
         for i in range(100, 200, size):
-            rivals = rivals.after(MODEL, rows[i : i + size], 0.0)
+            rivals = rivals.after(MODEL, rows[i : i + size].scaled(weight), 0.0)
             if rivals.has_unlike_rows:
                 n += 1
                 break
@@ -69,6 +69,23 @@ def alarms(rng, slope, size, n_streams=40):
 def test_rows_in_random_order_are_seldom_unlike_and_others_are(rng, size):
     assert alarms(rng, 2.0, size) < 0.3  # a tenth, in many more
     assert alarms(rng, 3.0, size) > 0.8
+
+
+def check_weights(rng):
+    """A row of any weight is one row: it tells no more of what is usual, and no less, than it did without."""
+    for weight in (0.02, 50.0):
+        assert alarms(rng, 2.0, 20, weight=weight) < 0.3, "false alarms"
+        assert alarms(rng, 3.0, 20, weight=weight) > 0.8, "no alarm"
+
+
+def test_a_weight_is_not_that_many_rows(rng):
+    check_weights(rng)
+
+
+def test_weights_that_count_as_rows_are_caught(rng, install_broken):
+    install_broken(Watchlist, "after", "rows.weight @ rows.weight", "np.sum(rows.weight)")
+    with pytest.raises(AssertionError, match="alarm"):
+        check_weights(rng)
 
 
 def test_a_sample_that_stands_for_more_rows_tells_no_more_of_the_mean(rng):
