@@ -1,4 +1,4 @@
-"""What a fitted estimator shows of its evidence, without a fit."""
+"""A stand-in for a fitted estimator: the attributes that show its evidence, without a fit."""
 
 from types import SimpleNamespace
 

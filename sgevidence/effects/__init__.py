@@ -4,7 +4,7 @@ from ._answer import effects_answer
 from ._coding import CODE, PREDICTED, Coding, Columns
 from ._columns import column_names, level_words
 from ._curves import BSpline, Cycle, Smooth
-from ._factors import Factor, Group, Interaction, Monotone, contrasts, products, whole_scale
+from ._factors import Factor, Group, Interaction, Monotone, column_products, contrasts, whole_scale
 from ._formula import (
     MAX_FORMULAS,
     Formula,
@@ -69,7 +69,7 @@ __all__ = [
     "level_words",
     "other_effects",
     "parts",
-    "products",
+    "column_products",
     "offset_of",
     "relaid",
     "resolved",

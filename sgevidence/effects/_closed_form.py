@@ -61,7 +61,7 @@ class Elimination:
         self.i, self.j = np.divmod(cells, w)
         level, left, right = level[first], column[first], column[second]
         for a, b in self.terms:
-            entries = products(B[level, :, left], B[level, :, right], a, b), (cell, level)
+            entries = pair_products(B[level, :, left], B[level, :, right], a, b), (cell, level)
             self.sparse.append(csr_array(entries, (len(cells), L)))
 
     def __call__(self, K: np.ndarray) -> np.ndarray:
@@ -76,14 +76,14 @@ class Elimination:
                 part = slice(levels[0], levels[-1] + 1) if len(levels) else slice(0)
                 left, right = self.B[part][:, :, self.i], self.B[part][:, :, self.j]
                 for a, b in self.terms:
-                    found += K[a, b][:, part] @ products(left, right, a, b)
+                    found += K[a, b][:, part] @ pair_products(left, right, a, b)
         out = np.zeros((M, w, w))
         out[:, self.i, self.j] = found
         out[:, self.j, self.i] = found
         return out
 
 
-def products(left: np.ndarray, right: np.ndarray, a: int, b: int) -> np.ndarray:
+def pair_products(left: np.ndarray, right: np.ndarray, a: int, b: int) -> np.ndarray:
     """Products of columns of effects a and b, the second axis, both ways where these differ."""
     found = left[:, a] * right[:, b]
     return found if a == b else found + left[:, b] * right[:, a]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._columns import Levels, column_names, levels_in, numbers
+from ._columns import Levels, column_names, level_values, numbers
 from ._curves import BSpline, Curve, Cycle, FixedCurve, Smooth
 from ._factors import (
     EffectSet,
@@ -23,11 +23,11 @@ from ._factors import (
     Group,
     Interaction,
     Monotone,
+    column_products,
     columns_of,
     contrasts,
     effect_sets,
     is_of_levels,
-    products,
     whole_scale,
     with_factors,
 )
@@ -94,7 +94,7 @@ class Columns(NamedTuple):
     def grown(self, X: Any) -> "Columns":
         """A reader that also knows the new levels of groups in more rows."""
         return self._with_levels(
-            levels_in(X, one.name) if new else () for one, new in zip(self.levels, self.new)
+            level_values(X, one.name) if new else () for one, new in zip(self.levels, self.new)
         )
 
     def united(self, other: "Columns") -> "Columns":
@@ -245,7 +245,7 @@ class Coding(NamedTuple):
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
         """Columns of a factor, a product or B-splines, not centred."""
         if isinstance(term, Interaction):
-            return products([self.fixed(part, X) for part in parts(term)])
+            return column_products([self.fixed(part, X) for part in parts(term)])
         if isinstance(term, BSpline):
             return self.curves[term.name].columns(X[:, self.columns.place(term.column)])
         if not isinstance(term, Factor):

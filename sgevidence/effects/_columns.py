@@ -72,7 +72,7 @@ class Levels(NamedTuple):
     @classmethod
     def of(cls, X: Any, name: Any, categories: Any = None) -> "Levels":
         """Levels of the first rows in their order, or as given."""
-        found = levels_in(X, name) if categories is None else list(categories)
+        found = level_values(X, name) if categories is None else list(categories)
         if categories is None:
             found = sorted(set(found), key=lambda level: (str(type(level)), level))
         return cls(name, {level: k for k, level in enumerate(found)})
@@ -93,7 +93,7 @@ class Levels(NamedTuple):
         ValueError
             Naming a level that is not known.
         """
-        values = levels_in(X, self.name)
+        values = level_values(X, self.name)
         unknown: dict[Any, int] = {}
         codes = np.empty(len(values))
         for i, level in enumerate(values):
@@ -118,10 +118,10 @@ class Levels(NamedTuple):
             )
 
 
-def levels_in(X: Any, name: Any) -> list[Any]:
+def level_values(X: Any, name: Any) -> list[Any]:
     """Values of a column as hashable Python objects; missing ones are refused."""
     if isinstance(name, tuple):  # levels within levels
-        return list(zip(*(levels_in(X, part) for part in name)))
+        return list(zip(*(level_values(X, part) for part in name)))
     values = column(X, name).tolist()
     for row, value in enumerate(values):
         if value is None or type(value).__name__ == "NAType" or value != value:

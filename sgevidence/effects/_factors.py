@@ -148,7 +148,7 @@ class Interaction(tuple):
         return ":".join(str(getattr(part, "column", part)) for part in self)
 
 
-def products(columns: list[np.ndarray]) -> np.ndarray:
+def column_products(columns: list[np.ndarray]) -> np.ndarray:
     """All products of one column of each array, (n, p q …), the last one's running first."""
     n = len(columns[0])
     return reduce(lambda A, B: (A[:, :, None] * B[:, None, :]).reshape(n, -1), columns)

@@ -328,7 +328,7 @@ def relaid(
     K = block_diag([*parts, csr_array(fixed[-1:, -1:])], format="lil")
     K[:p, [-1]] = fixed[:-1, -1:]
     K = K.tocsr()
-    return parted((K.T @ products(sums, before) @ K).tocsr(), after, sums.n)
+    return parted((K.T @ cross_products(sums, before) @ K).tocsr(), after, sums.n)
 
 
 def numbers_of(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
@@ -341,7 +341,7 @@ def numbers_of(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     return np.setdiff1d(np.arange(d), levels), levels
 
 
-def products(sums: LevelSums, layout: Layout) -> csr_array:
+def cross_products(sums: LevelSums, layout: Layout) -> csr_array:
     """A of all columns, sparse."""
     rest, levels = numbers_of(layout)
     y, entries = layout.n_fixed + layout.n_effects, []

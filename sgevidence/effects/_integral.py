@@ -98,7 +98,7 @@ class SplitT(NamedTuple):
         return cls(centre, axes, np.maximum(np.array(sides), 1e-8))
 
 
-class Proposal(NamedTuple):
+class SplitTMixture(NamedTuple):
     """q: a mixture of split t."""
 
     parts: tuple[SplitT, ...]
@@ -119,7 +119,7 @@ class Proposal(NamedTuple):
         )
 
     @classmethod
-    def around(cls, log_f: Density, mode: np.ndarray, f0: float, H: np.ndarray) -> "Proposal":
+    def around(cls, log_f: Density, mode: np.ndarray, f0: float, H: np.ndarray) -> "SplitTMixture":
         """At a mode with this curvature: along its axes, and along the coordinates."""
         values, axes = np.linalg.eigh(H)
         width = 1 / np.sqrt(np.maximum(values, MAX_WIDTH**-2))
@@ -131,7 +131,7 @@ class Proposal(NamedTuple):
         return cls(parts, np.array([1 - COORDINATE_SHARE, COORDINATE_SHARE]))
 
     @classmethod
-    def fitted(cls, x: np.ndarray, weights: Weights, rng: np.random.Generator) -> "Proposal":
+    def fitted(cls, x: np.ndarray, weights: Weights, rng: np.random.Generator) -> "SplitTMixture":
         """To weighted points: as many parts as their effective number allows."""
         k, W = x.shape[1], weights.W
         K = int(np.clip(weights.ess // (POINTS_EACH * k), 1, MAX_PARTS))
@@ -215,7 +215,7 @@ def integrate(
 
 
 def importance_by_sequences(
-    log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int, n_normals: int = 0
+    log_f: Density, q: SplitTMixture, rng: np.random.Generator, n_points: int, n_normals: int = 0
 ) -> Integral:
     """Sequences of q, which is fitted again while few of the points are effective, and then made longer."""
     k, normal = len(q.parts[0].centre), (np.zeros(n_normals), np.ones(n_normals))
@@ -229,7 +229,7 @@ def importance_by_sequences(
             break
         # points for each dimension that are effective when q is fitted, if need be by flattened weights
         tempered = flattened(log_w, 10 * k)
-        q = Proposal.fitted(x[:, :k], tempered, rng)
+        q = SplitTMixture.fitted(x[:, :k], tempered, rng)
         normal = fitted_normals(x[:, k:], tempered)
     sums = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
     for n_longer in range(MAX_POINT_DOUBLINGS + 1):
@@ -246,7 +246,7 @@ def importance_by_sequences(
 
 def weighted_points(
     log_f: Density,
-    q: Proposal,
+    q: SplitTMixture,
     sequences: list[qmc.Sobol],
     rng: np.random.Generator,
     n: int,
@@ -294,7 +294,7 @@ def fitted_normals(x: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndar
     return shift, np.sqrt(np.where(np.abs(var - 1) > 4 * error, np.clip(var, 0.5, 2.0), 1.0))
 
 
-def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
+def at_mode(log_f: Density, start: np.ndarray) -> SplitTMixture | None:
     """q at the maximum of log f, by batches of points around the best so far."""
     k = len(start)
     mode, f0, inverse = climb(log_f, start)
@@ -307,7 +307,7 @@ def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
     H = curvature(log_f, mode, f0, np.minimum(h, STEP_WIDTHS * MAX_WIDTH))
     if not np.isfinite(H).all():
         return None
-    return Proposal.around(log_f, mode, f0, H)
+    return SplitTMixture.around(log_f, mode, f0, H)
 
 
 def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:

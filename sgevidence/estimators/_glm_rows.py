@@ -30,7 +30,7 @@ from ..rows import (
     has_bounds,
     joined,
     label_indices,
-    levels_in,
+    numeric_levels,
     parted,
     refuse_unreadable,
     two_labels,
@@ -278,7 +278,7 @@ class GLMRows(LinearPredictor):
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         """Numbers; of labels 0 and 1."""
         if isinstance(self._family, Ordinal):
-            index = label_indices(self, y, reset, classes, of_first=levels_in, ordered=True)
+            index = label_indices(self, y, reset, classes, of_first=numeric_levels, ordered=True)
             return index.astype(np.float64)
         if self._is_classifier:
             index = label_indices(self, y, reset, classes, of_first=two_labels)

@@ -19,23 +19,23 @@ from ..effects import (
     JZSPosterior,
     LevelSums,
     RelativeLayout,
+    column_products,
     contrasts,
     hereditary,
     jzs_block,
-    products,
 )
 from ..history import Rows
-from ..model_selection import factor_in_digits
+from ..model_selection import Reported, factor_in_digits
 from ..models import rscale_of
 from ..tables import Table, with_errors
-from ._report import report
-from ._result import EQUAL_WITHIN, array_of, levels_in
+from ._report import table_and_sentences
+from ._result import EQUAL_WITHIN, array_of, coded_levels
 
 #: Name of the null model where each subject has several rows.
 SUBJECTS_ALONE = "subjects alone"
 
 
-class AnovaTable(Table):
+class AnovaTable(Reported, Table):
     """Bayes factors of models against the mean, or subjects, alone; prints with errors.
 
     Parameters
@@ -56,24 +56,7 @@ class AnovaTable(Table):
 
     _facts: tuple[str, int, float] | None = None  #: name of the null model, rows, scale of effects
 
-    def report(self, format: str = "text") -> str:
-        """The analysis for a paper, with the columns of JASP.
-
-        Parameters
-        ----------
-        format : {"text", "markdown", "latex", "html"}, default="text"
-
-        Returns
-        -------
-        str
-            All models with their probabilities and Bayes factors against the null model, the sentences on the
-            best one, the prior and the software.
-
-        Raises
-        ------
-        ValueError
-            For another format, and for a part of the table.
-        """
+    def _reported(self) -> tuple[Table, list[str]]:
         if self._facts is None:
             raise ValueError("a report is of the table that anova() returns, and this is a part of it")
         null, n, r = self._facts
@@ -81,9 +64,8 @@ class AnovaTable(Table):
         prior = f"Prior: effects of each term, in units of σ, ~ Cauchy(0, {r:.3g}) (Rouder and others, 2012)."
         if null == SUBJECTS_ALONE:
             prior = f"{prior[:-1]}, of subjects ~ Cauchy(0, {GROUP_SCALE:g})."
-        said = [f"Analysis of variance: n = {n}", prior]
-        names = [*self.index, null]
-        return report(names, names, values, stds, "under", said, format)
+        data = f"Analysis of variance: n = {n}"
+        return table_and_sentences([*self.index, null], values, stds, data=data, prior=prior)
 
     def _printed(self) -> Table:
         value, std = self["log_bayes_factor"], self["log_bayes_factor_std"]
@@ -162,7 +144,7 @@ def anova(
     y = array_of("y", y, 1)
     terms = _contrasts(factors, len(y))
     r = rscale_of("anova", rscale)
-    who = None if subjects is None else levels_in("subjects", subjects, len(y))[0]
+    who = None if subjects is None else coded_levels("subjects", subjects, len(y))[0]
     z = y - y.mean() if len(y) else y
     if z @ z <= len(y) * (EQUAL_WITHIN * np.abs(y).max(initial=0.0)) ** 2:
         raise ValueError("y is constant: there is nothing to explain")
@@ -186,7 +168,7 @@ def _models(
     is_any = isinstance(interaction, bool | np.bool_) and interaction
     order = len(factors) if is_any else max(int(interaction), 1)
     groups = [some for k in range(1, len(factors) + 1) for some in combinations(factors, k) if k <= order]
-    terms = {":".join(some): products([factors[name] for name in some]) for some in groups}
+    terms = {":".join(some): column_products([factors[name] for name in some]) for some in groups}
     needs = {
         ":".join(some): {":".join(part) for k in range(1, len(some)) for part in combinations(some, k)}
         for some in groups
@@ -214,7 +196,7 @@ def _contrasts(factors: Any, n: int) -> dict[str, np.ndarray]:
         raise ValueError(f"two factors are named {str(names[0])!r}: give each a name of its own")
     terms = {}
     for name in names:
-        codes, _ = levels_in(f"the factor {name!r}", factors[name], n)
+        codes, _ = coded_levels(f"the factor {name!r}", factors[name], n)
         terms[str(name)] = contrasts(codes.max() + 1)[codes]
     return terms
 

@@ -42,8 +42,8 @@ from ._result import (
     Effect,
     Nulls,
     array_of,
+    coded_levels,
     counts_of,
-    levels_in,
     log_integrals,
 )
 
@@ -363,8 +363,8 @@ def _cases(rows: Any, columns: Any) -> tuple[np.ndarray, Levels]:
     counted = "give one label per case, or one table of counts, [[3, 4], [5, 6]]"
     try:
         n = np.size(columns)
-        of_rows, row_levels = levels_in("table", rows, n, "columns")
-        of_columns, column_levels = levels_in("columns", columns, n)
+        of_rows, row_levels = coded_levels("table", rows, n, "columns")
+        of_columns, column_levels = coded_levels("columns", columns, n)
     except ValueError as error:
         raise ValueError(f"{error}: {counted}") from None
     n_cells, numbers = len(row_levels) * len(column_levels), (int, float)

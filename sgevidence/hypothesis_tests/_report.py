@@ -13,30 +13,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..model_selection import factor_in_digits, likelier, rendered, software
+from ..model_selection import factor_in_digits, likelier, printed_probabilities, software
 from ..tables import Table
 
 
-def report(
+def table_and_sentences(
     names: Sequence[str],
-    short: Sequence[str],
     log_factors: np.ndarray,
     stds: np.ndarray,
-    given: str,
-    more: Sequence[str],
-    format: str,
-) -> str:
-    """The report on models, by their log Bayes factors (n,) against the last one, the null, nats.
+    *,
+    data: str,
+    prior: str,
+    short: Sequence[str] | None = None,
+    given: str = "under",
+) -> tuple[Table, list[str]]:
+    """A report on models, by their log Bayes factors (n,) against the last one, the null, nats.
 
-    ``short`` are names in a sentence; ``given`` is "if" of hypotheses and "under" of models; ``more`` are
-    words on the data, and sentences on the prior.
+    ``data`` and ``prior`` are words on them.  ``short`` are names in a sentence, by default ``names``;
+    ``given`` is "if" of hypotheses and "under" of models.
     """
+    short = short or names
     order = np.argsort(-log_factors, kind="stable").tolist()
     p = np.exp(log_factors - np.logaddexp.reduce(log_factors))
     null, (best, second) = len(names) - 1, order[:2]
     shown = {
         "P(M)": [f"{1 / len(names):.3f}"] * len(names),
-        "P(M | data)": [probability(p[k]) for k in order],
+        "P(M | data)": printed_probabilities(p[order]),
         "Bayes factor": [factor_in_digits(log_factors[k]) for k in order],
     }
     table = Table(shown, [names[k] for k in order], "model M", {"P(M | data)": p[order]})
@@ -56,10 +58,5 @@ def report(
     models = f"the {len(names)} models" if len(names) > 2 else "both hypotheses"
     said = f"With equal prior probabilities of {models}, that of {short[best]} given the data is"
     software_line = f"Bayes factors of the table are against {short[null]}. {software()}"
-    first = ". ".join([*more[:1], *sentences, f"{said} {probability(p[best])}."])
-    return rendered(table, [first, *more[1:], software_line], format)
-
-
-def probability(p: float) -> str:
-    """With three digits, and no certainty that rounding makes."""
-    return ">0.999" if p >= 0.9995 else "<0.001" if p < 0.0005 else f"{p:.3f}"
+    first = ". ".join([data, *sentences, f"{said} {printed_probabilities(p)[best]}."])
+    return table, [first, prior, software_line]

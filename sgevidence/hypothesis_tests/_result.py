@@ -22,11 +22,11 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils import check_array
 
-from ..model_selection import factor_in_digits, factor_or_fraction, in_words
+from ..model_selection import Reported, factor_in_digits, factor_or_fraction, in_words
 from ..models import closed_in, rscale_of
 from ..rows import cells_named, missing_in, refuse_extreme, refuse_unreadable
-from ..tables import LINE_WIDTH, in_lines, with_errors
-from ._report import report
+from ..tables import LINE_WIDTH, Table, in_lines, with_errors
+from ._report import table_and_sentences
 
 #: Nats below the maximum at which an integrand is nothing.
 NULLS_TAIL_NATS = 45.0
@@ -157,7 +157,7 @@ EQUAL_WITHIN = 4 * float(np.finfo(float).eps)
 SHAPES = ("one number", "one-dimensional", "two-dimensional")
 
 
-class BayesFactorResult:
+class BayesFactorResult(Reported):
     """A Bayes factor of an alternative against a null hypothesis.
 
     Parameters
@@ -263,45 +263,36 @@ class BayesFactorResult:
             raise TypeError("a contingency table has no rscale: call contingency with another concentration")
         return BayesFactorResult(replace(self._test, rscale=rscale_of(self._test.scales, rscale)))
 
-    def report(self, format: str = "text") -> str:
-        """The test for a paper, as tables of :func:`~sgevidence.compare` are reported, with JASP's columns.
-
-        Parameters
-        ----------
-        format : {"text", "markdown", "latex", "html"}, default="text"
-
-        Returns
-        -------
-        str
-            Both hypotheses with their probabilities and the Bayes factor, the classical statistics, the
-            sentence with error and strength, the prior, the Bayes factor under half and twice its scale, and
-            the software.
-
-        Raises
-        ------
-        ValueError
-            For another format.
-        """
+    def _reported(self) -> tuple[Table, list[str]]:
         test = self._test
-        names = [f"{words} (H{k})" for words, k in zip(test.hypotheses, (1, 0))]
-        shown = ", ".join(f"{name} = {number:.4g}" for name, number in self.statistics.items())
-        said = [f"{test.name}: {shown}", f"Prior: {test.prior}."]
+        prior = f"Prior: {test.prior}."
         if self.rscale is not None:
             half, twice = (
                 factor_or_fraction(self.with_rscale(k * self.rscale).log_bayes_factor) for k in (0.5, 2.0)
             )
-            said[1] += f" Under half its scale the Bayes factor of H1 over H0 is {half}, under twice {twice}."
-        values, stds = np.array([self.log_bayes_factor, 0.0]), np.array([self.log_bayes_factor_std, 0.0])
-        return report(names, ["H1", "H0"], values, stds, "if", said, format)
+            prior += f" Under half its scale the Bayes factor of H1 over H0 is {half}, under twice {twice}."
+        return table_and_sentences(
+            [f"{words} (H{k})" for words, k in zip(test.hypotheses, (1, 0))],
+            np.array([self.log_bayes_factor, 0.0]),
+            np.array([self.log_bayes_factor_std, 0.0]),
+            data=self._of_data(),
+            prior=prior,
+            short=["H1", "H0"],
+            given="if",
+        )
+
+    def _of_data(self) -> str:
+        """The test and its classical statistics."""
+        shown = ", ".join(f"{name} = {number:.4g}" for name, number in self.statistics.items())
+        return f"{self._test.name}: {shown}"
 
     def __repr__(self) -> str:
         value, (alternative, null) = self.log_bayes_factor, self._test.hypotheses
         error = with_errors(np.array([value]), np.array([self.log_bayes_factor_std]))[0].strip()
-        shown = ", ".join(f"{name} = {number:.4g}" for name, number in self.statistics.items())
         first, second = (alternative, null) if value >= 0 else (null, alternative)
         return "\n".join(
             [
-                f"{self._test.name}: {shown}",
+                self._of_data(),
                 f"Bayes factor {factor_in_digits(value)} (log: {error}); {self._test.prior}",
                 *in_lines(
                     f"The data are {factor_in_digits(abs(value))} times as probable if {first} as if "
@@ -341,7 +332,7 @@ def array_of(name: str, values: Any, ndim: int) -> np.ndarray:
     return found
 
 
-def levels_in(name: str, values: Any, n: int, other: str = "y") -> tuple[np.ndarray, list[Any]]:
+def coded_levels(name: str, values: Any, n: int, other: str = "y") -> tuple[np.ndarray, list[Any]]:
     """Numbers of the levels of each row, (n,), and the levels, in their order or that which they declare.
 
     Levels are what Python calls equal, and 1 is not "1".

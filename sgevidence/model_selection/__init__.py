@@ -24,11 +24,12 @@ from ._probabilities import (
     log_bayes_factor,
     log_model_prior,
     printed_names,
+    printed_probabilities,
     probability_interval,
     term_probabilities,
 )
 from ._replicate import Replicates, replicate, seed
-from ._report import factor_in_digits, factor_or_fraction, likelier, rendered, software
+from ._report import Reported, factor_in_digits, factor_or_fraction, likelier, software
 from ._search import FullData, checked_scorer, evidence_scorer, evidence_scorers
 
 __all__ = [
@@ -62,7 +63,8 @@ __all__ = [
     "in_words",
     "likelier",
     "printed_names",
-    "rendered",
+    "printed_probabilities",
+    "Reported",
     "software",
     "checked_scorer",
     "Candidate",

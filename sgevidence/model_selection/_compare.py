@@ -16,7 +16,8 @@ from ._candidates import Candidate, candidate, candidates, is_search, last_step,
 from ._facts import facts_of, robustness
 from ._predictive_check import predictive_check
 from ._probabilities import in_words, log_model_prior, probabilities, probability_interval
-from ._summary import UNCHECKED, ComparisonTable
+from ._report import ComparisonTable
+from ._summary import UNCHECKED
 
 #: Types of parameters that stand in a column as they are.
 SCALARS = {int, float, str, bool}

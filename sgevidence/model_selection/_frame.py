@@ -4,7 +4,7 @@ from typing import Any
 
 from pandas import DataFrame
 
-from ._summary import Comparison
+from ._report import Comparison
 
 
 class ComparisonFrame(Comparison, DataFrame):

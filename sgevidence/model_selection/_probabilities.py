@@ -76,6 +76,13 @@ def printed_names(names: Sequence[Any]) -> list[str]:
     return [name[len(head) : -1] for name in printed] if are_alike else printed
 
 
+def printed_probabilities(probabilities: Sequence[float] | np.ndarray) -> list[str]:
+    """With three digits, and no certainty that rounding makes: only a model that is alone has 1."""
+    if len(probabilities) == 1 and probabilities[0] == 1:
+        return ["1.000"]
+    return [">0.999" if p >= 0.9995 else "<0.001" if p < 0.0005 else f"{p:.3f}" for p in probabilities]
+
+
 def log_model_prior(model_prior: ArrayLike | Mapping[str, float] | None, names: Sequence[str]) -> np.ndarray:
     """Normalised log prior probabilities of models, (n_models,).
 

@@ -1,4 +1,4 @@
-"""A comparison as a paper reports it: four columns, the sentence on the Bayes factor, priors, software.
+"""A comparison, as it prints and as a paper reports it: four columns, the Bayes factor, priors, software.
 
 The sentence follows the guidelines for reports of Bayes factors: prior probabilities of the models, the Bayes
 factor, what it is against, and its error.
@@ -22,8 +22,9 @@ import scipy
 import sklearn
 
 from ..tables import LINE_WIDTH, Table, in_html, in_latex, in_lines, in_markdown
-from ._probabilities import in_words, printed_names
-from ._summary import CLEAR_STDS, COLUMNS, UNCHECKED, ComparisonTable, summary
+from ._facts import Facts
+from ._probabilities import in_words, printed_names, printed_probabilities
+from ._summary import CLEAR_STDS, COLUMNS, UNCHECKED, by_parameters, summary
 
 #: Columns of a comparison that a report reads beside those of the summary.
 MORE_COLUMNS = ("n_samples", "probability_low", "probability_high")
@@ -35,35 +36,108 @@ SCALE = "on the scale of Kass and Raftery (1995)"
 MOST_REPORTED = 10
 
 
-def report(table: Any, format: str) -> str:
-    """The report of a comparison; ValueError for unknown formats and missing columns."""
-    if lost := [name for name in (*COLUMNS, *MORE_COLUMNS) if name not in table.columns]:
-        raise ValueError(f"a report needs the column {lost[0]!r}, which has been taken away")
-    if table._facts is None or len(table._facts.model_prior) != len(table.index):
-        raise ValueError("a report is of the table that compare() returns, and this is a part of it")
-    table = _by_evidence(table)
-    sentences = [
-        _sentence(table),
-        *_left_out(table),
-        *_doubts(table),
-        *_priors(table),
-        *_robustness(table),
-        _software(table),
-    ]
-    return rendered(_four_columns(table), sentences, format)
+class Reported:
+    """A result with a report for a paper, which ``_reported`` makes: a table, and sentences below it."""
+
+    def _reported(self) -> tuple[Table, list[str]]:
+        raise NotImplementedError
+
+    def report(self, format: str = "text") -> str:
+        """The result for a paper: a table, sentences, priors and software, as JASP reports them.
+
+        Parameters
+        ----------
+        format : {"text", "markdown", "latex", "html"}, default="text"
+
+        Returns
+        -------
+        str
+            The table has the models or hypotheses with their prior and posterior probabilities and Bayes
+            factors, and of a comparison log evidences with their standard errors.  The sentences say how much
+            more likely the data are under the best than under the next or the null, with the error and the
+            strength of this Bayes factor, and what is in doubt.  Then come the priors of the parameters (of
+            a test the Bayes factor under half and twice their scale), and the software.
+
+        Raises
+        ------
+        ValueError
+            For another format, and for a part of a table, with rows or columns taken away.
+        """
+        found, sentences = self._reported()
+        renderers: dict[str, Callable[[], str]] = {
+            "text": lambda: "\n\n".join(
+                [found.to_string(), *("\n".join(in_lines(one, LINE_WIDTH)) for one in sentences)]
+            ),
+            "markdown": lambda: "\n\n".join([found.to_markdown(), *map(in_markdown, sentences)]),
+            "latex": lambda: "\n\n".join([found.to_latex(), *map(in_latex, sentences)]),
+            "html": lambda: found._repr_html_() + "".join(f"<p>{in_html(one)}</p>" for one in sentences),
+        }
+        if format not in renderers:
+            raise ValueError(f"format must be one of {list(renderers)}, got {format!r}")
+        return renderers[format]()
 
 
-def rendered(found: Table, sentences: list[str], format: str) -> str:
-    """A table and the sentences below it; ValueError for unknown formats."""
-    renderers: dict[str, Callable[[Table, list[str]], str]] = {
-        "text": _as_text,
-        "markdown": lambda found, said: "\n\n".join([found.to_markdown(), *map(in_markdown, said)]),
-        "latex": lambda found, said: "\n\n".join([found.to_latex(), *map(in_latex, said)]),
-        "html": lambda found, said: found._repr_html_() + "".join(f"<p>{in_html(one)}</p>" for one in said),
-    }
-    if format not in renderers:
-        raise ValueError(f"format must be one of {list(renderers)}, got {format!r}")
-    return renderers[format](found, sentences)
+class Comparison(Reported):
+    """A table that prints as a summary while it has the columns for it; any part of it prints as usual."""
+
+    columns: Any
+    index: Any
+    _facts: Facts | None = None
+
+    def _summary(self, as_text: bool) -> Table | None:
+        """None if a column has been taken away."""
+        if not set(COLUMNS) <= set(self.columns) or not len(self.index):
+            return None
+        found = summary(self)
+        shown = by_parameters(found, self, as_text)
+        shown.notes = found.notes
+        return shown
+
+    def __repr__(self) -> str:
+        found = self._summary(as_text=True)
+        return super().__repr__() if found is None else found.to_string()
+
+    def _repr_html_(self) -> str:
+        found = self._summary(as_text=False)
+        return super()._repr_html_() if found is None else found._repr_html_()  # type: ignore[misc]
+
+    def to_latex(self, *args: Any, **options: Any) -> Any:
+        r"""The table that is printed, in LaTeX: a ``tabular`` with the rules of the package ``booktabs``.
+
+        Parameters
+        ----------
+        *args, **options : object
+            With any of them, all columns are written as :meth:`pandas.DataFrame.to_latex` does.
+
+        Returns
+        -------
+        str
+        """
+        found = None if args or options else self._summary(as_text=False)
+        if found is None:
+            return super().to_latex(*args, **options)  # type: ignore[misc]
+        return found.to_latex()
+
+    def _reported(self) -> tuple[Table, list[str]]:
+        """Four columns, and sentences; ValueError for missing columns and for a part of the table."""
+        if lost := [name for name in (*COLUMNS, *MORE_COLUMNS) if name not in self.columns]:
+            raise ValueError(f"a report needs the column {lost[0]!r}, which has been taken away")
+        if self._facts is None or len(self._facts.model_prior) != len(self.index):
+            raise ValueError("a report is of the table that compare() returns, and this is a part of it")
+        table = _by_evidence(self)
+        sentences = [
+            _sentence(table),
+            *_left_out(table),
+            *_doubts(table),
+            *_priors(table),
+            *_robustness(table),
+            _software(table),
+        ]
+        return _four_columns(table), sentences
+
+
+class ComparisonTable(Comparison, Table):  # type: ignore[misc]
+    """A comparison where pandas is not installed."""
 
 
 def _by_evidence(table: Any) -> ComparisonTable:
@@ -77,16 +151,11 @@ def _by_evidence(table: Any) -> ComparisonTable:
     return found
 
 
-def _as_text(found: Table, sentences: list[str]) -> str:
-    paragraphs = ("\n".join(in_lines(one, LINE_WIDTH)) for one in sentences)
-    return "\n\n".join([found.to_string(), *paragraphs])
-
-
 def _four_columns(table: Any) -> Table:
     """Prior probability, log evidence and its error, posterior probability, Bayes factor against the best."""
     found = summary(table)
     columns = {
-        "P(M)": [f"{p:.3f}" if p >= 0.0005 else "<0.001" for p in table._facts.model_prior],
+        "P(M)": printed_probabilities(table._facts.model_prior),
         "log evidence ± error": found["log evidence ± error"],
         "P(M | data)": found["probability"],
         "Bayes factor": found["Bayes factor"],
@@ -108,8 +177,9 @@ def _sentence(table: Any) -> str:
         return f"The table has one model, {names[0]}, and a Bayes factor needs two."
     difference, std = (float(np.asarray(table[name])[1]) for name in ("difference", "difference_std"))
     k = int(np.argmax(table["probability"]))
-    columns = ("probability", "probability_low", "probability_high")
-    p, low, high = (float(np.asarray(table[name])[k]) for name in columns)
+    columns = ("probability_low", "probability_high")
+    shown = printed_probabilities(table["probability"])[k]
+    low, high = (float(np.asarray(table[name])[k]) for name in columns)
     bounds = f", {low:.3f} to {high:.3f} by the errors" if high - low > 0.001 else ""
     is_uniform = np.allclose(prior, prior[0])
     all_listed = np.isclose(sum(prior), 1)
@@ -117,7 +187,7 @@ def _sentence(table: Any) -> str:
     of_prior = "each had the prior probability" if is_uniform else "its prior probability was"
     return (
         f"{likelier(names[0], f'{names[1]}, the next best model', -difference, std)}. The posterior "
-        f"probability of {names[k]} is {_probability(p)}{bounds}, among {among}; {of_prior} "
+        f"probability of {names[k]} is {shown}{bounds}, among {among}; {of_prior} "
         f"{prior[k]:.3g}."
     )
 
@@ -144,10 +214,6 @@ def _left_out(table: Any) -> list[str]:
         f"The table shows the {MOST_REPORTED} models of {len(table.index)} with the most evidence; the "
         f"others have a probability of {rest:.3f} together."
     ]
-
-
-def _probability(p: float) -> str:
-    return "above 0.999" if p >= 0.9995 else f"{p:.3f}"
 
 
 def _times(log_factor: float) -> str:

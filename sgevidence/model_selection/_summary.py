@@ -1,12 +1,11 @@
-"""A comparison in eighty columns: what is read first of the table, as text and as HTML."""
+"""A comparison in eighty columns: the summary that is read first of its table."""
 
 from typing import Any
 
 import numpy as np
 
 from ..tables import Table, with_errors
-from ._facts import Facts
-from ._probabilities import printed_names
+from ._probabilities import printed_names, printed_probabilities
 
 #: Standard errors of a difference below which the errors leave open which of two models has more evidence.
 CLEAR_STDS = 2.0
@@ -25,76 +24,6 @@ DOUBTS = {
 NONE_FITS = "None of the models fits the rows: the best is the best of wrong models."
 
 
-class Comparison:
-    """A table that prints as a summary while it has the columns for it; any part of it prints as usual."""
-
-    columns: Any
-    index: Any
-    _facts: Facts | None = None
-
-    def _summary(self, as_text: bool) -> Table | None:
-        """None if a column has been taken away."""
-        if not set(COLUMNS) <= set(self.columns) or not len(self.index):
-            return None
-        found = summary(self)
-        shown = _by_parameters(found, self, as_text)
-        shown.notes = found.notes
-        return shown
-
-    def __repr__(self) -> str:
-        found = self._summary(as_text=True)
-        return super().__repr__() if found is None else found.to_string()
-
-    def _repr_html_(self) -> str:
-        found = self._summary(as_text=False)
-        return super()._repr_html_() if found is None else found._repr_html_()  # type: ignore[misc]
-
-    def to_latex(self, *args: Any, **options: Any) -> Any:
-        r"""The table that is printed, in LaTeX: a ``tabular`` with the rules of the package ``booktabs``.
-
-        Parameters
-        ----------
-        *args, **options : object
-            With any of them, all columns are written as :meth:`pandas.DataFrame.to_latex` does.
-
-        Returns
-        -------
-        str
-        """
-        found = None if args or options else self._summary(as_text=False)
-        if found is None:
-            return super().to_latex(*args, **options)  # type: ignore[misc]
-        return found.to_latex()
-
-    def report(self, format: str = "text") -> str:
-        """The comparison for a paper: a table of four columns, sentences, priors and software.
-
-        Parameters
-        ----------
-        format : {"text", "markdown", "latex", "html"}, default="text"
-
-        Returns
-        -------
-        str
-            The table has the prior probability of each model, its log evidence with the standard error, its
-            posterior probability, and the Bayes factor against the best model.  The sentences say how much
-            more likely the data are under the best model than under the next, with the error of this Bayes
-            factor, and what is in doubt.  Then come the priors of the parameters, and the software.
-
-        Raises
-        ------
-        ValueError
-            For another format, and if columns that the report needs have been taken away.
-        """
-        from ._report import report  # which reads the summary
-
-        return report(self, format)
-
-
-class ComparisonTable(Comparison, Table):  # type: ignore[misc]
-    """A comparison where pandas is not installed."""
-
-
 def summary(table: Any) -> Table:
     """The summary, and below it the meanings of its words, from a table with COLUMNS."""
     columns = {name: np.asarray(table[name]) for name in COLUMNS}
@@ -103,7 +32,7 @@ def summary(table: Any) -> Table:
     ]
     cells = {
         "log evidence ± error": with_errors(columns["log_evidence"], columns["log_evidence_std"]),
-        "probability": [_probability(p, len(columns["probability"]) == 1) for p in columns["probability"]],
+        "probability": printed_probabilities(columns["probability"]),
         "Bayes factor": [_bayes_factor(d) for d in columns["difference"]],
     }
     misfits = np.asarray(table["misfit"] if "misfit" in table.columns else [""] * len(doubts))
@@ -118,7 +47,7 @@ def summary(table: Any) -> Table:
     return Table(cells, names, bars=bars, notes=[*notes, NONE_FITS] if none_fits else notes)
 
 
-def _by_parameters(summary: Table, table: Any, as_text: bool) -> Table:
+def by_parameters(summary: Table, table: Any, as_text: bool) -> Table:
     """The summary with a column for each parameter that varies, where a line of text has room for all."""
     names = list(table.columns)
     varying = names[1 : names.index("log_evidence")]
@@ -144,12 +73,6 @@ def _doubt(difference: float, difference_std: float, warnings: str) -> str:
         return "warned"
     is_best = difference == 0.0 and difference_std == 0.0
     return "" if is_best or abs(difference) > CLEAR_STDS * difference_std else "open"
-
-
-def _probability(p: float, alone: bool) -> str:
-    if p >= 0.9995 and not alone:  # rounded to one, too
-        return ">0.999"
-    return "<0.001" if p < 0.0005 else f"{p:.3f}"
 
 
 def _bayes_factor(difference: float) -> str:

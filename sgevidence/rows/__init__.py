@@ -41,9 +41,9 @@ from ._levels import (
     first_of_levels,
     given_levels,
     label_indices,
-    levels_in,
     levels_of,
     missing_in,
+    numeric_levels,
     two_labels,
 )
 from ._sources import Part, RowSource
@@ -92,7 +92,7 @@ __all__ = [
     "joined_fingerprint",
     "label_indices",
     "last_time",
-    "levels_in",
+    "numeric_levels",
     "levels_of",
     "looks_normalised",
     "missing_in",

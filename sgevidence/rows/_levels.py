@@ -234,7 +234,7 @@ def ordered_levels(classes: Any) -> np.ndarray:
     return given
 
 
-def levels_in(y: np.ndarray) -> np.ndarray:
+def numeric_levels(y: np.ndarray) -> np.ndarray:
     """Numbers of y in their order; ValueError for strings, whose order is not that of the alphabet."""
     found = np.unique(y)
     if found.dtype.kind not in "biuf":

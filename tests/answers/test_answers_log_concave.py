@@ -117,7 +117,7 @@ def test_collinear_and_constant_columns(rng):
 
 
 def test_many_rows_by_a_sample_are_all_rows(rng):
-    """The same as weights of the few rows that are distinct, which need no sample."""
+    """The oracle is the evidence of the distinct rows with weights, which are few and need no sample."""
     X = rng.integers(-1, 2, (30_000, 4))
     y = rng.poisson(np.exp(X @ [0.2, 0.5, -0.4, 0.1]))
     distinct, weight = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)

@@ -133,7 +133,7 @@ SAME = {
 }
 
 
-#: Of the others two fits take seconds each, of parts that these have.
+#: Each part of a formula is in one of these; two fits of any of the other formulas take seconds.
 SHORT = {"(c || g)", "(0 + c || g)", "(1 + x | g) + (0 + d | g)"}
 
 

@@ -90,7 +90,7 @@ def test_estimators_take_it():
 
 
 def test_a_doubt_is_given_once(rng):
-    """Of rows so few that searches may miss an allocation."""
+    """The rows are so few that searches may miss an allocation."""
     model = BayesianGMM(
         2, covariance_type="full", sampler=MixtureEvidence(20), random_state=0, standardize=False
     )
