@@ -67,6 +67,9 @@ class Predicted(Family):
     link = property(lambda self: self.law.link)  # type: ignore[assignment]
     half_a_count = property(lambda self: self.law.half_a_count)  # type: ignore[assignment]
 
+    def __post_init__(self) -> None:
+        """Priors of own parameters are the law's, which has checked them."""
+
     @property
     def plain(self) -> Family:
         return self.law.plain

@@ -137,9 +137,10 @@ def test_relative_evidence_has_no_unit(frame):
 
 def test_what_has_no_answer_is_refused(frame):
     model = BayesianLinearRegression(formula="log(y) ~ x", random_state=0).fit(frame)
-    for call in (lambda: model.predict(frame, return_std=True), lambda: model.score_samples(frame)):
+    for call in (lambda: model.predict(frame, return_std=True), lambda: model.score_samples(frame[["x"]])):
         with pytest.raises(ValueError, match="sample_y draws y"):
             call()
+    np.testing.assert_array_equal(model.score_samples(frame), model.score_samples(frame, frame["y"]))
     bad = frame.assign(y=frame["y"].where(frame.index != 7, 0.0))
     with pytest.raises(ValueError, match=r"log\(y\) is not finite where y is 0, as in row 7"):
         BayesianLinearRegression(formula="log(y) ~ x").fit(bad)
