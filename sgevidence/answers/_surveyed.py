@@ -4,8 +4,7 @@ r"""The evidence of a posterior of which nothing is known: its prior is surveyed
 2. Half of the climbs start at draws that are more likely than their neighbours, half at any.  They are
    doubled while modes turn up that one climb alone has met.  What the best modes hide is climbed to, too.
 3. Draws of a mixture q of t densities at the modes are weighed, and q is fitted to them
-   (``_paired_draws.py``).  Where weights have a long tail, chains are bridged to q
-   (``_cross_fitted_bridge.py``).
+   (``_paired_draws.py``).
 4. Every draw of the survey, and every point that a climb has visited, is held against q: where one would
    weigh more than the draws of q do, q is too thin, and has another t there.  A draw that is likelier than
    all modes is climbed from.

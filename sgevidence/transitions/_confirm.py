@@ -7,7 +7,7 @@ the parameters that change the widths of the others (:func:`~sgevidence.answers.
 
 It answers in place of annealing unless it is lower by more than four standard errors: an importance sampling
 estimate is hardly ever much too high, and annealing that lags is too low.  Where it declines, and the
-posterior is far from Gaussian, nothing confirms the annealed answer, which is said.
+posterior is far from Gaussian, or the annealed answer is uncertain, nothing confirms it, which is said.
 """
 
 import numpy as np
@@ -25,6 +25,8 @@ SHARP_ENOUGH = 0.02
 MAX_GAP_STD = 4.0
 #: Third derivative of log p, in local widths, from which particles may lag.
 NOT_GAUSSIAN = 0.5
+#: Standard error of an annealed answer, nats, from which it is doubted where no density answers.
+UNCERTAIN_NATS = 0.5
 
 
 def is_due(state: State, path: Path, anneal: Anneal) -> bool:
@@ -59,7 +61,7 @@ def confirmed(step: Step, path: Path, rng: Streams) -> Step:
         excess = found.log_evidence - cloud.log_evidence
         is_taken = not excess < -MAX_GAP_STD * np.hypot(found.log_evidence_std, cloud.log_evidence_std)
         state = state._replace(cloud=without_history(found)) if is_taken else state
-    elif nested.third > NOT_GAUSSIAN:
+    elif nested.third > NOT_GAUSSIAN or cloud.log_evidence_std > UNCERTAIN_NATS:
         excess = np.inf
     info = Info(
         nested.n_likelihoods * n_rows,

@@ -61,17 +61,33 @@ def test_a_density_answers_where_the_neck_was_lost():
     assert cloud.M == M and np.min(cloud.theta[:, 0]) < -3  # in the neck
 
 
-def test_an_answer_that_no_density_confirms_is_doubted(monkeypatch):
+def doubted(monkeypatch, cases):
+    """Whether an answer is that no density confirms, by third derivative and standard error (nats)."""
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)
-    for third, is_doubted in ((1.0, True), (0.1, False)):
+    for third, std, is_doubted in cases:
         none = NestedAnswer(None, third, 0.0, 0.0)
         monkeypatch.setattr(module, "nested_laplace_answer", lambda *_, none=none: none)
         before = lost(exact, low=1.5)
+        cloud = before.cloud._replace(genealogy=Genealogy.planted(M, std**2))
+        before = before._replace(cloud=cloud)
         step = confirmed(Step(before), path, Streams.one(np.random.default_rng(2)))
         record = ChunkRecord.of(before, step.state, [step.info])
         said = [words for words in doubts_of_records([record]) if "nothing confirms" in words]
         assert bool(said) is is_doubted and step.state.cloud is before.cloud
+
+
+def test_an_answer_that_no_density_confirms_is_doubted(monkeypatch):
+    doubted(monkeypatch, [(1.0, 0.1, True), (0.1, 0.1, False)])
+
+
+def test_so_is_an_uncertain_one(monkeypatch, install_broken):
+    """Of fifteen skew parameters the third derivative may be small, and the error 0.8 nats."""
+    doubted(monkeypatch, [(0.1, 0.7, True)])
+    install_broken(module, "confirmed", " or cloud.log_evidence_std > UNCERTAIN_NATS", "")
+    monkeypatch.setitem(globals(), "confirmed", module.confirmed)
+    with pytest.raises(AssertionError):
+        doubted(monkeypatch, [(0.1, 0.7, True)])
 
 
 def test_a_density_that_is_far_lower_is_not_taken(monkeypatch):

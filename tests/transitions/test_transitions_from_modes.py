@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from path_problem import MODELS, Problem
 from scipy import stats
+from scipy.special import kv
 from scipy.stats import norm
 
 from sgevidence import BayesianModel
-from sgevidence.answers import PairedDraws, one_mode_answer
+from sgevidence.answers import PairedDraws, adapted_draws, one_mode_answer
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud
@@ -220,3 +221,31 @@ class Wall:
 def test_a_stream_past_a_wall_loses_nothing_behind_it():
     z = Wall.errors(range(3))
     assert abs(z.mean()) < 4 / np.sqrt(3) and np.abs(z).max() < 4
+
+
+def draws_of_wide_shoulders(rngs, rounds, nu=3.0, d=6):
+    """All draws that evidences of exp(−ν Σ √(1 + θ²)) take, which its own integral tells."""
+    exact, n_draws = d * np.log(2 * kv(1, nu)), 0
+    for g in rngs:
+        found = adapted_draws(
+            lambda theta: -nu * np.sum(np.sqrt(1 + theta**2), axis=1),
+            [(np.zeros(d), nu * np.eye(d))],
+            np.ones(1),
+            0,
+            g,
+            rounds=rounds,
+        )
+        assert abs(found.draws.log_Z - exact) < 4 * found.draws.std < 0.15
+        n_draws += found.n_draws
+    return n_draws
+
+
+def test_a_t_fitted_to_the_first_draws_comes_before_a_mixture(rng):
+    """Half of the draws, where the mode tells less of the width than draws do."""
+    rounds, seed = _from_modes.FOLLOWED_ROUNDS, rng.integers(2**31)
+    straight_to_mixtures = rounds[:1] + rounds[2:]
+    took, without = (
+        draws_of_wide_shoulders(np.random.default_rng(seed).spawn(9), way)
+        for way in (rounds, straight_to_mixtures)
+    )
+    assert took < 0.7 * without
