@@ -48,8 +48,6 @@ def test_events_in_words_and_structured_targets(frame):
         ("cbind(k, n - k) ~ x", "trials="),
         ("y ~ me(x, n)", "at character 5"),
         ("y ~ s(g, bs='re')", r"write \(1 \| g\)"),
-        ("y ~ x:n", r"write x \* n, or I\(x \* n\) for the product alone"),
-        ("y ~ x * n + g:e:x - x", r"x:n comes with the lines .* x is none"),
         ("y ~ x | g", r"at character 7 .* stand in parentheses"),
         ("y ~ x, sigma ~ g", "more than one '~'.* noise="),
         ("y ~ x + (x |p| g)", r"at character 14: a part has one \|"),  # was (1 | g), without a word
