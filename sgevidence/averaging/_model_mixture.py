@@ -42,7 +42,7 @@ from .._compat import raise_for_params
 from ..estimators import ParameterTable, bounds, percent, response_in, scalar_names, weighted_quantiles
 from ..model_selection import behind_transformers, last_step
 from ..particles import log_mixture, mixture_moments
-from ..rows import at_once, refuse_unreadable
+from ..rows import at_once, read_labels, refuse_unreadable
 from ..tables import Table, with_errors
 from ._pipelines import route_to_last_steps, target_in
 
@@ -323,6 +323,7 @@ class MixedPredictions(BaseEstimator):
             y = response_in(model, X_in, y) if getattr(model, "formula", None) is not None else y
         metrics = {"classifier": accuracy_score, "regressor": r2_score}
         if (kind := self._kind()) in metrics:
+            y = read_labels(y) if kind == "classifier" else y
             return metrics[kind](y, self.predict(X, **params), sample_weight=sample_weight)
         return float(np.average(self.score_samples(X, y, **params), weights=sample_weight))
 

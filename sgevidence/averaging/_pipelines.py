@@ -23,6 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from .._compat import num_samples, raise_for_params, safe_indexing
 from ..estimators import Standardising, target_if_there, task_of
 from ..model_selection import does_nothing, for_last_step, last_step, named_models
+from ..rows import read_labels
 
 
 class Chunk(NamedTuple):
@@ -81,7 +82,7 @@ def labels(pieces: list[Chunk]) -> np.ndarray | None:
     """The classes of all rows, of which the first chunk may not have all; None for the models to refuse."""
     if pieces[0].y is None:
         return None
-    return np.unique(np.concatenate([np.ravel(np.asarray(piece.y)) for piece in pieces]))
+    return np.unique(read_labels(np.concatenate([np.ravel(np.asarray(piece.y)) for piece in pieces])))
 
 
 def target_in(models: Iterable[Any], X: Any, y: Any) -> Any:

@@ -6,11 +6,9 @@ from ._columns import column_names, level_words
 from ._curves import BSpline, Cycle, Smooth
 from ._factors import Factor, Group, Interaction, Monotone, column_products, contrasts, whole_scale
 from ._formula import (
-    MAX_FORMULAS,
     Formula,
     formula_terms,
     has_dot,
-    hereditary,
     offset_of,
     resolved,
     response_name,
@@ -24,7 +22,7 @@ from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covari
 from ._layout import Block, Layout
 from ._model import EffectsModel
 from ._names import divisors, fixed_effects, group_effects, other_effects, to_levels
-from ._terms import parts, with_scales
+from ._terms import MAX_FORMULAS, hereditary, parts, with_scales
 from .language import Response, Surv, WithMade, evaluated, surv_of
 
 __all__ = [

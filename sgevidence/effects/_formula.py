@@ -15,9 +15,8 @@ evaluated by Python.
     T(x, "a"), C(x, Poly) Factor, printed against a level or by polynomials;   mo(x) Monotone
 """
 
-from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations, product
 from math import prod
 from typing import Any, NamedTuple
@@ -25,7 +24,18 @@ from typing import Any, NamedTuple
 from ._columns import column_names
 from ._curves import BSpline, Smooth
 from ._factors import Factor, Group, Interaction, Monotone
-from ._terms import Call, constant, parts, refuse_without_lines, term_of
+from ._terms import (
+    MAX_FORMULAS,
+    Call,
+    constant,
+    factors_of,
+    hereditary,
+    lacks_terms_within,
+    numeric,
+    parts,
+    term_of,
+    with_slope,
+)
 from ._text_columns import has_levels
 from .language import (
     ELSEWHERE,
@@ -123,13 +133,17 @@ def resolved(text: str, X: Any) -> Formula:
                 elif len(made) == 1:
                     terms.append(made[0])
                 elif not any(isinstance(part, CURVES) for part in made):
-                    terms.append(Interaction(*made))
+                    known = [set(parts(term)) for term in terms]  # x:z is z:x
+                    terms += [Interaction(*made)] * (set(made) not in known)
                 else:
                     words = ":".join(map(component_words, term.components))
                     raise ValueError(f"{text!r}: interactions are of columns and factors, not {words}")
-    refuse_without_lines(linear, terms)
     terms += reader.groups(tree)
     lines_of_curves(text, terms, reader)
+    alone = [term for term in terms if lacks_terms_within(term, linear, terms)]
+    terms = [term for term in terms if term not in alone]
+    for made in map(reader.product, alone):
+        (terms if isinstance(made, Interaction) else linear).append(made)
     response = response_in_tree(text, tree)
     if response.name in reader.used:
         raise ValueError(f"{text!r} has its response {response.name!r} on the right, too")
@@ -181,7 +195,17 @@ class Reader(NamedTuple):
                 raise ValueError(
                     f"{shown(self.text)}: {name} is of numbers, and the column {leaf!r} has levels"
                 )
-        trees = fitted(name, name.tree, self.X.frame)
+        return self.add(fitted(name, name.tree, self.X.frame))
+
+    def product(self, term: Interaction) -> Any:
+        """A term whose numbers are one column, their product; the column without factors."""
+        trees = [self.X.trees.get(column, ("column", column)) for column in numeric(term)]
+        [name] = self.add({Interaction(*numeric(term)).name: ("I", reduce(lambda a, b: ("*", a, b), trees))})
+        factors = factors_of(term)
+        return Interaction(name, *factors) if factors else name
+
+    def add(self, trees: dict[str, tuple]) -> list[str]:
+        """Names of columns that are made; ValueError for one that the frame has, too."""
         if clash := next((one for one in trees if one in column_names(self.X.frame)), None):
             raise ValueError(
                 f"{shown(self.text)}: X has a column named {clash!r}, which the formula makes, too: rename it"
@@ -278,12 +302,6 @@ def lines_of_curves(text: str, terms: list[Any], reader: "Reader") -> None:
         terms += [term for term in lines if set(parts(term)) not in known]
 
 
-def with_slope(group: Group, column: Any) -> Group:
-    """A group whose levels have lines of their own, which are correlated where it has had none."""
-    is_first = not group.slopes
-    return group._replace(by=(*group.slopes, column), correlated=group.correlated or is_first)
-
-
 def name_of(text: str, part: Any, what: str) -> str:
     if type(part).__name__ != "Variable":
         hint = f": {ELSEWHERE[part.call.callee]}" if part.call.callee in ELSEWHERE else ""
@@ -293,10 +311,6 @@ def name_of(text: str, part: Any, what: str) -> str:
     if part.reference is not None:
         raise ValueError(f"{part.name}[{part.reference}]: {what} has no level to choose in a formula")
     return part.name
-
-
-#: Formulas at most that are listed.
-MAX_FORMULAS = 4096
 
 
 def sub_formulas(formula: str) -> list[str]:
@@ -393,21 +407,6 @@ def formula_terms(formula: str) -> dict[tuple, str | None]:
         for line in lines:
             found.setdefault((None, *line), None)
     return found
-
-
-def hereditary(terms: Iterable, needs: Mapping[Any, set]) -> list[tuple]:
-    """Subsets of terms, small ones first, each with those of the terms that its members need.
-
-    At most one more than :data:`MAX_FORMULAS` of them.
-    """
-    place = {term: k for k, term in enumerate(terms)}
-    wanted = {term: needs[term] & place.keys() for term in place}
-    found: list[frozenset] = [frozenset()]
-    for term in sorted(place, key=lambda term: len(wanted[term])):  # what a term needs comes before it
-        found += [some | {term} for some in found if wanted[term] <= some][: MAX_FORMULAS + 1 - len(found)]
-    places = sorted((sorted(place[term] for term in some) for some in found), key=lambda p: (len(p), p))
-    names = list(place)
-    return [tuple(names[k] for k in some) for some in places]
 
 
 def lower(components: list) -> set[tuple[str, ...]]:

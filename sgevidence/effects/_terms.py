@@ -8,7 +8,8 @@ Calls are terms as follows.
     bs(x, knots=c(1, 2)), bs(x, df=5, degree=3)              BSpline
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from .language import argument_words
 
 #: Splines of a curve: their matrices have the square of that many entries.
 MAX_SPLINES = 1000
+#: Formulas at most that are listed.
+MAX_FORMULAS = 4096
 
 Term = Group | Factor | Smooth | BSpline | Interaction | Monotone
 
@@ -167,17 +170,40 @@ HINTS = {
 }
 
 
-def refuse_without_lines(linear: Sequence[str], terms: Iterable[Term]) -> None:
-    """ValueError for a product of numbers without their lines, which the model would have all the same."""
-    for term in terms:
-        lines = parts(term) if isinstance(term, Interaction) else ()
-        if any(isinstance(one, Factor) for one in lines):  # lines of levels, as R has them
-            continue
-        if lost := [one for one in lines if one not in linear]:
-            raise ValueError(
-                f"{term.name} comes with the lines of its columns, and {lost[0]} is none of the terms of the "
-                f"formula: write {' * '.join(lines)}, or I({' * '.join(lines)}) for the product alone"
-            )
+def with_slope(group: Group, column: Any) -> Group:
+    """A group whose levels have lines of their own, which are correlated where it has had none."""
+    is_first = not group.slopes
+    return group._replace(by=(*group.slopes, column), correlated=group.correlated or is_first)
+
+
+def lacks_terms_within(term: Any, linear: Sequence[str], terms: Iterable[Term]) -> bool:
+    """Whether a line or a product within a product of numbers lacks, without which its zero matters."""
+    if not isinstance(term, Interaction) or len(own := numeric(term)) < 2:
+        return False
+    known = {frozenset([column]) for column in linear}
+    for one in terms:
+        columns = numeric(one)
+        if isinstance(one, Interaction) and len(columns) > 1:
+            known |= {frozenset(columns)} if len(columns) == len(one) else set()
+        else:  # slopes, curves and lines of levels have the lines of their columns beside them
+            known |= {frozenset([column]) for column in columns}
+    size = len(own) + (len(own) < len(term))  # the product of levels has that of numbers within it
+    return any(frozenset(some) not in known for k in range(1, size) for some in combinations(own, k))
+
+
+def hereditary(terms: Iterable, needs: Mapping[Any, set]) -> list[tuple]:
+    """Subsets of terms, small ones first, each with those of the terms that its members need.
+
+    At most one more than :data:`MAX_FORMULAS` of them.
+    """
+    place = {term: k for k, term in enumerate(terms)}
+    wanted = {term: needs[term] & place.keys() for term in place}
+    found: list[frozenset] = [frozenset()]
+    for term in sorted(place, key=lambda term: len(wanted[term])):  # what a term needs comes before it
+        found += [some | {term} for some in found if wanted[term] <= some][: MAX_FORMULAS + 1 - len(found)]
+    places = sorted((sorted(place[term] for term in some) for some in found), key=lambda p: (len(p), p))
+    names = list(place)
+    return [tuple(names[k] for k in some) for some in places]
 
 
 class Call(NamedTuple):

@@ -191,7 +191,7 @@ class BayesianAutoregression(RegressorMixin, SeriesEstimator):
             If the index lacks times, and if the integral over missing values is not known well.
         """
         X, y, _ = at_once(self, X, y)
-        X, y = with_missing_times(X, y)
+        X, y, words = with_missing_times(X, y)
         _, series = series_and_columns(X, y)
         if series is None:
             raise ValueError("an autoregression requires y to be passed, but the target y is None")
@@ -201,7 +201,9 @@ class BayesianAutoregression(RegressorMixin, SeriesEstimator):
                 f"n_samples = {n}: fit needs more rows than the first {first}, which are conditioned on; "
                 "partial_fit takes any number"
             )
-        return self._learn(X, y, None, reset=True)
+        self._learn(X, y, None, reset=True)
+        self._doubt(words)
+        return self
 
     @available_if(learns_online)
     @fit_context(prefer_skip_nested_validation=True)
@@ -225,7 +227,7 @@ class BayesianAutoregression(RegressorMixin, SeriesEstimator):
             and for missing values, which :meth:`fit` takes.
         """
         X, y, _ = at_once(self, X, y)
-        refuse_gaps(series_and_columns(*with_missing_times(X, y))[1])
+        refuse_gaps(series_and_columns(*with_missing_times(X, y)[:2])[1])
         return self._learn(X, y, None, reset=False)
 
     def predict(self, X: Any = None, y: Any = None, return_std: bool = False) -> Any:

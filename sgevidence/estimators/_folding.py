@@ -30,6 +30,7 @@ from ..rows import (
     generator,
     is_dask,
     joined_fingerprint,
+    read_labels,
     together,
 )
 from ..units import Units, UnitWatch
@@ -185,7 +186,7 @@ def counted_rows(has_labels: bool, allows_gaps: bool, number: int, part: Part) -
         refuse_gaps(part)
     if not has_labels or part.y is None:
         return Counted(len(kept), None)
-    y = np.asarray(take_rows(part.y, kept)).ravel()
+    y = read_labels(np.asarray(take_rows(part.y, kept)).ravel())
     if len(y):
         check_classification_targets(y)
     return Counted(len(kept), np.unique(y))

@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..history import Rows
 from ..models import Ordinal, Times
-from ..rows import at_once, with_known
+from ..rows import at_once, read_labels, with_known
 from ._folding import by_parts
 from ._glm_rows import GLMRows
 from ._response import bounds_and_entries, response_in
@@ -139,7 +139,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         known, y, sample_weight = at_once(self, with_known(X, offset, trials, event, entry), y, sample_weight)
         y = response_in(self, known, y)
         if self._is_classifier:
-            return float(accuracy_score(y, self.predict(known), sample_weight=sample_weight))
+            return float(accuracy_score(read_labels(y), self.predict(known), sample_weight=sample_weight))
         if self._has_bounds:
             told, values = self._told(known, y, False)
             values = np.asarray(values, dtype=float)

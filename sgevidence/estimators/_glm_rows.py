@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
 
 from ..effects import EffectsModel, evaluated, offset_of
 from ..history import Rows
@@ -32,6 +31,7 @@ from ..rows import (
     label_indices,
     numeric_levels,
     parted,
+    read_labels,
     refuse_unreadable,
     two_labels,
     with_known,
@@ -160,10 +160,9 @@ class GLMRows(LinearPredictor):
         refuse_unreadable(**self._reads, X=known.X)
         X, y = self._validate_pair(known.X, y, reset, y_numeric=not self._is_classifier)
         if isinstance(family, Ordinal):
-            y = column_or_1d(y, warn=True)
-            check_classification_targets(y)
+            check_classification_targets(y := read_labels(y))
         elif self._is_classifier:
-            y = column_or_1d(y, warn=True)
+            y = read_labels(y)
             if (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
                 words = f"Only binary classification is supported. The type of the target is {kind}"
                 raise ValueError(f"{words}: see BayesianSoftmaxRegression for more classes")

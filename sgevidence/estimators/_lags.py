@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from ..effects import doubt_of_integral, integrate
-from ..exceptions import DivergenceError, warn_caller
+from ..exceptions import DivergenceError
 from ..history import Rows
 from ..particles import Weights, systematic
 from ..rows import missing_in, places_in_time
@@ -110,15 +110,15 @@ def check_series(y: Any, takes_gaps: bool = False) -> np.ndarray:
     return check_array(values, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
 
 
-def with_missing_times(X: Any, y: Any) -> tuple[Any, Any]:
-    """The arguments of ``fit`` with a missing value at each time that a regular index of times lacks.
+def with_missing_times(X: Any, y: Any) -> tuple[Any, Any, str | None]:
+    """The arguments of ``fit`` with a missing value at each time that a regular index lacks, and a doubt.
 
     ValueError where exogenous columns would be missing, too.
     """
     columns, series = series_and_columns(X, y)
     indexed = next((one for one in (series, columns) if hasattr(one, "index")), None)
     if indexed is None or (places := places_in_time(indexed)) is None:
-        return X, y
+        return X, y, None
     n = int(places[-1]) + 1 - len(places)
     if columns is not None:
         raise ValueError(
@@ -128,11 +128,11 @@ def with_missing_times(X: Any, y: Any) -> tuple[Any, Any]:
     source = np.full(int(places[-1]) + 1, -1)
     source[places] = np.arange(len(places))
     values = np.append(check_series(series, takes_gaps=True), np.nan)[source]
-    warn_caller(
+    words = (
         f"the index lacks times ({n}), at which y counts as missing: give an array if rows follow one another"
     )
     index = series.index.take(source, allow_fill=True, fill_value=None)  # NaT where a time is missing
-    return None, type(series)(values, index=index)
+    return None, type(series)(values, index=index), words
 
 
 def refuse_gaps(y: Any) -> None:

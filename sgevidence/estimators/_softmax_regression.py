@@ -7,12 +7,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from .._compat import fit_context
 from ..history import Rows
 from ..models import FarColumns, SoftmaxModel, near
-from ..rows import at_once, label_indices
+from ..rows import at_once, label_indices, read_labels
 from ..units import Fold, Units, class_centers
 from ._calls import learns_online
 from ._documentation import documented
@@ -222,7 +221,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         float
         """
         X, y, sample_weight = at_once(self, X, y, sample_weight)
-        return super().score(X, response_in(self, X, y), sample_weight)
+        return super().score(X, read_labels(response_in(self, X, y)), sample_weight)
 
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         return (np.exp(self._model.log_probabilities(theta[None], X)[:, 0].T),)
@@ -232,8 +231,8 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         X, y = self._validate_pair(X, y, reset, y_numeric=False)
-        check_classification_targets(y)
-        return X, column_or_1d(y, warn=True)
+        check_classification_targets(y := read_labels(y))
+        return X, y
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         """Labels as indices into ``classes_``."""

@@ -214,6 +214,8 @@ def response_made(model: Any) -> Response | None:
 
 def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -> tuple[np.ndarray, Any]:
     """As :func:`read_columns`, and y."""
+    if not len(X):
+        raise ValueError(f"X has 0 rows, while a minimum of 1 is required by {type(model).__name__}")
     read = read_columns(model, X, reset)
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")

@@ -1,5 +1,6 @@
 """Predictions of a fitted hidden Markov model: states, densities of rows, and sequences of its own."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -196,7 +197,7 @@ class StatePredictions(DensityEstimator):
         refuse_unreadable(takes_missing=True, X=X)
         given, X = X, self._encode_X(self._validate(X, None, False)[0], False)
         place = positions(len(X), lengths, int(follows))
-        refuse_disorder(given, place, self._last_time)
+        refuse_disorder(given, place, self._last_time, warn_caller)
         starts = place == 0
         rows = Rows(X, starts.astype(float), self._model.observed(X).astype(float))
         return rows if self._units is None else self._units.rows(rows)
@@ -253,11 +254,11 @@ def _depth(x: Any) -> int:
     return 1 + max(map(_depth, x[:1]), default=0) if is_list else 0
 
 
-def refuse_disorder(X: Any, place: np.ndarray, latest: Any) -> Any:
+def refuse_disorder(X: Any, place: np.ndarray, latest: Any, doubt: Callable[[str], None]) -> Any:
     """The time of the last row, where rows come with times; ``latest`` is that of the rows before these.
 
-    ValueError for a row that is earlier than one before it in its sequence, a warning for times that are left
-    out.
+    ValueError for a row that is earlier than one before it in its sequence, a ``doubt`` for times that
+    are left out.
     """
     if not hasattr(X, "iloc"):
         return None
@@ -265,7 +266,7 @@ def refuse_disorder(X: Any, place: np.ndarray, latest: Any) -> Any:
         sequence = X.iloc[first:end]
         latest = last_time(latest if place[first] else None, X=sequence)
         if (places := places_in_time(sequence)) is not None:
-            warn_caller(
+            doubt(
                 f"the index lacks times ({int(places[-1]) + 1 - len(places)}), and rows count as following "
                 "one another: a row of nan is a step without observation, X.asfreq(...)"
             )

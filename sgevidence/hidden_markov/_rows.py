@@ -153,7 +153,7 @@ class EmissionRows(StatePredictions):
         lengths, begins = (None, False) if y is None else y
         given, X = X, self._encode_X(self._validate(X, None, reset)[0], reset)
         place = positions(len(X), lengths, 0 if reset or begins else self._place)
-        self._last_time = refuse_disorder(given, place, self._last_time)
+        self._last_time = refuse_disorder(given, place, self._last_time, self._doubt)
         self._place = int(place[-1]) + 1
         kept = place >= self.condition_on
         X, starts = np.ascontiguousarray(X[kept]), place[kept] == self.condition_on

@@ -106,7 +106,7 @@ class LKJ:
     """
 
     def __init__(self, n_variables: int, concentration: float = 1.0) -> None:
-        if n_variables != int(n_variables) or n_variables < 2 or not 0 < concentration < np.inf:
+        if not float(n_variables).is_integer() or n_variables < 2 or not 0 < concentration < np.inf:
             raise ValueError(
                 "LKJ needs two or more variables and a positive concentration, got "
                 f"{n_variables!r} and {concentration!r}"

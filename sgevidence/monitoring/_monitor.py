@@ -88,6 +88,11 @@ def make_watch(
             f"{type(model).__name__} cannot be watched: an autoregression that begins anew is given its "
             "first rows.  Watch RegressionSegment() with the values before each row as columns of X"
         )
+    if any(name.rsplit("__", 1)[-1] == "formula" and value for name, value in model.get_params().items()):
+        raise TypeError(
+            f"{type(model).__name__} cannot be watched by its formula: rows are arrays here: "
+            "give X and y, and terms= or columns= with numbers of columns in place of formula="
+        )
     kind: type[RowWatch] | type[ChunkWatch] = ChunkWatch if by_estimator else RowWatch
     # twice as many runs change nothing that was measured
     max_runs = max_runs or (5 if by_estimator else 50)

@@ -208,7 +208,7 @@ def suited(X: np.ndarray) -> SegmentModel:
 def rests(x: np.ndarray) -> bool:
     """Whether a column moves less than a quarter as often as if its values came in any order."""
     _, times = np.unique(x, return_counts=True)
-    return bool(np.mean(np.diff(x) != 0) < 0.25 * (1 - np.sum((times / len(x)) ** 2))) or len(times) == 1
+    return len(times) == 1 or bool(np.mean(np.diff(x) != 0) < 0.25 * (1 - np.sum((times / len(x)) ** 2)))
 
 
 def _forward(runs: RunFilter, X: np.ndarray, y: np.ndarray | None):

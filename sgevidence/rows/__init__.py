@@ -44,6 +44,7 @@ from ._levels import (
     levels_of,
     missing_in,
     numeric_levels,
+    read_labels,
     two_labels,
 )
 from ._sources import Part, RowSource
@@ -60,6 +61,7 @@ __all__ = [
     "parted",
     "places_in_time",
     "read_event",
+    "read_labels",
     "KNOWN",
     "Collection",
     "Part",

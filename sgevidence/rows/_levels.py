@@ -7,6 +7,7 @@ are missing, and are one level, the last, or none.
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -218,11 +219,30 @@ def label_indices(
     return index
 
 
+#: Kinds of labels: the types of their values, and what numpy calls them.
+LABEL_KINDS = ((bool | np.bool_, "bool"), (Integral, "int"), (Real, "float"), (str, "str"))
+
+
+def read_labels(y: Any) -> np.ndarray:
+    """Labels (n,), numbers and truth values among objects as what they are; ValueError for several kinds."""
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind != "O" or not len(y) or missing_in(y).any():  # which is refused by name elsewhere
+        return y
+    first: dict[str, Any] = {}  # a value of each kind
+    for value in y.tolist():
+        kind = next((name for types, name in LABEL_KINDS if isinstance(value, types)), type(value).__name__)
+        first.setdefault(kind, value)
+    if len(first) > 1:
+        words = " and ".join(f"{value!r} ({kind})" for kind, value in first.items())
+        raise ValueError(f"y has labels of several kinds, {words}: make them one, as with y.astype(str)")
+    return np.array(y.tolist()) if first.keys() <= {"bool", "int", "float"} else y
+
+
 def all_labels(classes: Any) -> np.ndarray:
     """All labels that may come, sorted."""
     if not np.size(classes):
         raise ValueError("classes is empty: give all labels that may ever come, or None if y has them all")
-    return np.unique(column_or_1d(check_array(classes, ensure_2d=False, dtype=None, input_name="classes")))
+    return np.unique(read_labels(check_array(classes, ensure_2d=False, dtype=None, input_name="classes")))
 
 
 def ordered_levels(classes: Any) -> np.ndarray:

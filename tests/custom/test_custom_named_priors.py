@@ -231,6 +231,8 @@ def test_a_distribution_that_is_not_frozen_and_arguments_that_are_arrays():
         (Dirichlet, [[1.0, 0.0]]),
         (LKJ, [1]),
         (LKJ, [2.5]),
+        (LKJ, [np.inf]),
+        (LKJ, [np.nan]),
         (LKJ, [2, 0.0]),
     ],
 )

@@ -93,6 +93,44 @@ def test_products_slopes_curves_and_levels_of_made_columns(frame):
         assert one.log_evidence_ == pytest.approx(other.log_evidence_, abs=1e-6), made
 
 
+@pytest.mark.parametrize(
+    "right, columns",
+    [
+        ("x:p", [["x", "p"]]),
+        ("p:x + x:p", [["x", "p"]]),
+        ("x * p - x", [["p"], ["x", "p"]]),
+        ("p:x + p", [["p"], ["x", "p"]]),
+        ("x:p:n", [["x", "p", "n"]]),
+        ("(x + p)^2 - p", [["x"], ["x", "p"]]),
+        ("x + p + n + n:p:x", [["x"], ["p"], ["n"], ["x", "p", "n"]]),  # x:p, x:n and p:n lack
+        ("x + p + x:p:n", [["x"], ["p"], ["x", "p", "n"]]),
+    ],
+)
+def test_a_product_without_the_terms_within_it_is_the_product_alone(frame, right, columns):
+    X = np.column_stack([frame[one].prod(axis=1) for one in columns])
+    expected = BayesianLinearRegression(random_state=0).fit(X, frame["y"])
+    found = fitted(frame, f"y ~ {right}")
+    assert found.log_evidence_ == pytest.approx(expected.log_evidence_, abs=1e-7)
+    assert found.predict(frame[:5]) == pytest.approx(expected.predict(X[:5]), rel=1e-6)
+
+
+def test_a_product_whose_lines_come_with_other_terms_is_centred(frame):
+    """Lines of slopes, curves and levels count; beside levels a product without its lines is a column."""
+    for one, other in [
+        ("x + p + x:p", "x * p"),
+        ("s(x, k=6) + p + x:p", "s(x, k=6) + x * p"),
+        ("(x | g) + p + x:p", "(x | g) + x * p"),
+        ("x:p:c", "I(x * p):c"),
+        ("x:p:c + x:p", "I(x * p) + I(x * p):c"),
+        ("log(x):p", "I(log(x) * p)"),
+        ("center(z):p", "I(center(z) * p)"),
+    ]:
+        found, expected = (fitted(frame, f"y ~ {right}").log_evidence_ for right in (one, other))
+        assert found == pytest.approx(expected, abs=1e-6), one
+    with pytest.raises(ValueError, match="X has a column named 'x:p', which the formula makes"):
+        fitted(frame.assign(**{"x:p": 1.0}), "y ~ x:p")
+
+
 def test_names_of_coefficients_are_those_of_the_formula(frame):
     table = str(fitted(frame, "y ~ log(x) + poly(z, 2) + `p`").summary())
     assert all(f"coef[{name}]" in table for name in ("log(x)", "poly(z, 2)[1]", "poly(z, 2)[2]", "p"))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sgevidence import BayesianGLM, BayesianHMM, BayesianLinearRegression
+from sgevidence import BayesianGLM, BayesianHMM, BayesianLinearRegression, EvidenceMonitor
 
 pytest.importorskip("formulae")
 
@@ -48,8 +48,6 @@ def test_events_in_words_and_structured_targets(frame):
         ("cbind(k, n - k) ~ x", "trials="),
         ("y ~ me(x, n)", "at character 5"),
         ("y ~ s(g, bs='re')", r"write \(1 \| g\)"),
-        ("y ~ x:n", r"write x \* n, or I\(x \* n\) for the product alone"),
-        ("y ~ x * n + g:e:x - x", r"x:n comes with the lines .* x is none"),
         ("y ~ x | g", r"at character 7 .* stand in parentheses"),
         ("y ~ x, sigma ~ g", "more than one '~'.* noise="),
         ("y ~ x + (x |p| g)", r"at character 14: a part has one \|"),  # was (1 | g), without a word
@@ -62,6 +60,10 @@ def test_events_in_words_and_structured_targets(frame):
         ("censored(y, e) ~ x", "event="),
         ("y ~ s(x, k)", r"write s\(x\) \+ s\(z\) \+ x:z"),
         ("y ~ s(x, g, bs='fs')", r"write \(1 \| g\) \+ s\(x, by=g\)"),
+        ("y ~ te(x, n)", r"write s\(x\) \+ s\(z\) \+ x:z"),
+        ("y ~ x + frailty(g)", r"write \(1 \| g\)$"),
+        ("y ~ x + strata(g)", r"C\(g\) or \(1 \| g\)"),
+        ("y ~ pspline(x)", r"write s\(x\)$"),
         ("y ~ S(s)", "write the column alone"),
         ("y ~ 0 + s:C(g)", r"sum to zero: leave out 0.* f \* h"),  # had no level, and products alone
         ("y ~ ns(x, 3)", r"bs\(x, df=5\)"),
@@ -70,6 +72,29 @@ def test_events_in_words_and_structured_targets(frame):
 def test_formulas_of_other_programs(frame, formula, words):
     with pytest.raises(ValueError, match=words):
         BayesianLinearRegression(formula=formula).fit(frame)
+
+
+def test_a_frame_without_rows_and_a_comparison_of_times_are_named(frame):
+    for model in (
+        BayesianLinearRegression(formula="y ~ x"),
+        BayesianGLM("poisson", formula="k ~ x + (1 | g)"),
+    ):
+        with pytest.raises(ValueError, match="X has 0 rows"):
+            model.fit(frame[:0])
+    formula = 'Surv(y, y > 0, type="left") ~ x'
+    with pytest.raises(ValueError, match=r"'y > 0' .* no comparison with ==: make a column .*interval2"):
+        BayesianGLM("weibull", formula=formula).fit(frame)
+    bounds = frame.assign(lower=-np.inf, upper=frame["y"], zero=0)
+    left, within = (
+        BayesianGLM("weibull", formula=f"Surv({times}) ~ x", random_state=0).fit(bounds).log_evidence_
+        for times in ('y, zero, type="left"', 'lower, upper, type="interval2"')
+    )
+    assert left == pytest.approx(within, abs=0.05)
+
+
+def test_a_monitor_names_what_stands_in_place_of_a_formula(frame):
+    with pytest.raises(TypeError, match=r"give X and y, and terms= or columns= .* in place of formula="):
+        EvidenceMonitor(BayesianLinearRegression(formula="y ~ x")).partial_fit(frame[["x", "y"]])
 
 
 def test_rows_that_are_no_frame(frame):

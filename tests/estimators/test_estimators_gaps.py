@@ -212,6 +212,7 @@ def check_index(index):
     with pytest.warns(EvidenceWarning, match=r"the index lacks times \(3\)"):
         found = BayesianAutoregression(random_state=0).fit(series.drop(index[places]))
     assert found.log_evidence_ == expected
+    assert any("lacks times (3)" in words for words in found.warnings_)
     with pytest.raises(ValueError, match="exogenous columns nobody knows"):
         columns = pd.DataFrame({"x": GOOD}, index=index).drop(index[places])
         BayesianAutoregression().fit(columns, series.drop(index[places]))

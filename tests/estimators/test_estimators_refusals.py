@@ -137,3 +137,43 @@ def test_an_error_about_rows_travels_with_its_words():
     assert together.among(rows) is together and "that follow row 3 together" in str(together)
     elsewhere = ImpossibleRowsError(Rows.of(np.array([[9.0]]), np.array([9.0])), 0)
     assert elsewhere.among(rows) is elsewhere
+
+
+OBJECTS = (
+    lambda: BayesianGLM("bernoulli", random_state=0),
+    lambda: BayesianSoftmaxRegression(random_state=0),
+)
+
+
+def objects(values):
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+@pytest.mark.parametrize("made", OBJECTS)
+@pytest.mark.parametrize("kind", [int, bool, float, np.int64])
+def test_labels_among_objects_are_what_they_are(made, kind, rng):
+    """A column of pandas that once had missing values keeps Python's numbers."""
+    X, y = rng.normal(size=(14, 2)), (np.arange(14) % 3 > 0)
+    found, expected = made().fit(X, objects([kind(one) for one in y])), made().fit(X, y.astype(kind))
+    assert found.log_evidence_ == expected.log_evidence_
+    assert found.classes_.dtype == expected.classes_.dtype
+    assert found.score(X, objects([kind(one) for one in y])) == expected.score(X, y.astype(kind))
+    assert np.array_equal(found.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize("made", OBJECTS)
+@pytest.mark.parametrize(
+    "first, words",
+    [
+        ("a", r"several kinds, 'a' \(str\) and 1 \(int\): make them one, as with y.astype\(str\)"),
+        (True, r"several kinds, True \(bool\) and 1 \(int\)"),
+        (None, r"missing value, None in row 0"),
+        (np.nan, r"missing value, nan in row 0"),
+    ],
+)
+def test_labels_of_several_kinds_and_missing_ones_are_named(made, first, words, rng):
+    y = objects([first, 1, *map(int, np.arange(12) % 2)])
+    with pytest.raises(ValueError, match=words):
+        made().fit(rng.normal(size=(14, 2)), y)

@@ -307,5 +307,6 @@ def test_rows_that_come_with_times_are_in_their_order():
     gap = X.drop(days[[20, 21]])
     with pytest.warns(EvidenceWarning, match=r"the index lacks times \(2\)"):
         model.fit(gap)
+    assert any("lacks times (2)" in words for words in model.warnings_)
     missing = clone(model).fit(gap.asfreq("D"))
     assert missing.log_evidence_ != model.log_evidence_

@@ -1,6 +1,7 @@
 """Series at hand: posterior and best segmentation against every segmentation of a few rows."""
 
 import functools
+import warnings
 
 import numpy as np
 import pytest
@@ -93,3 +94,10 @@ def test_what_cannot_be_segmented():
         segment([[0.0], [1.0]], model=BayesianGMM())
     with pytest.raises(ValueError, match="NaN"):
         segment([[0.0], [np.nan]])
+
+
+def test_one_row_is_segmented_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = segment([[3.25]])
+    assert found.change_points.size == 0 and np.isfinite(found.log_evidence)

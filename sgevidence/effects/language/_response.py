@@ -199,7 +199,11 @@ def _read(text: str, inside: str) -> Surv:
     for part in inside.split(","):
         found = ARGUMENT.match(part)
         if found is None:
-            raise ValueError(f"{text!r}: {part.strip()!r} in Surv(…) is no column and no comparison of one")
+            raise ValueError(
+                f"{text!r}: {part.strip()!r} in Surv(…) is no column and no comparison with ==: make a "
+                'column of it in the frame; bounds are Surv(lower, upper, type="interval2"), lower -inf '
+                "where a time is only known to be below upper"
+            )
         if found["option"] in options:
             raise ValueError(f"{text!r}: the option {found['option']} is given twice")
         if found["option"]:
