@@ -12,7 +12,8 @@ r"""The evidence of a posterior of which nothing is known: its prior is surveyed
 There is no answer where the density jumps, is flat, has more modes than climbs can count, or q stays too
 thin.  The modes that one climb has met tell how many are met by none: with n_1 of N climbs, a part n_1/N of
 the prior leads to modes that are not known (Good 1953).  A mode that rules less of the prior than one draw of
-the survey is found by chance alone.
+the survey is found by chance alone.  Where climbs do not know all modes, those that they know bound the
+evidence from below, which annealing is held against.
 
 Symbols: ``a, P`` = mode and its precision; ``N`` = draws of the survey; w = f/q with f the log joint
 density; ``d`` = parameters.
@@ -69,6 +70,8 @@ SURVEYED_ROUNDS = (
     (10, 40, 2, 0.03, 0.5, 0.008),
     (10, 40, 0, 0.05, MAX_PARETO_K, 0.008),
 )
+#: Of modes that climbs have met, and particles have not.
+LEAD = "the evidence is that of the modes which climbs from the prior have met, and {}: others may be missed"
 
 
 class Points(NamedTuple):
@@ -187,9 +190,13 @@ def surveyed_answer(
     for top in tops.counted[:MAX_PROBED]:
         with np.errstate(all="ignore"):
             tops.climb(np.array([likelier(model, rows, top.a), *outstanding(target, top.a, top.P, rng)]))
-    if doubt := tops.doubt():
-        return Declined(doubt)
-    return _from_tops(tops, survey, rng, size, tolerance)
+    try:
+        found = _from_tops(tops, survey, rng, size, tolerance)
+    except np.linalg.LinAlgError:
+        found = Declined("draws of t densities at the modes have no covariance")
+    if (doubt := tops.doubt()) and isinstance(found, Answer):
+        return Declined(doubt, found._replace(doubts=(LEAD.format(doubt),)))
+    return Declined(doubt) if doubt else found
 
 
 def is_short(model: Model, rows: Rows) -> bool:

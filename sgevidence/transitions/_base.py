@@ -81,6 +81,7 @@ class Offer(NamedTuple):
     cloud: Cloud
     n_rows: int  #: for which it is
     answered: Answered = Answered()
+    may_miss_modes: bool = False  #: it is no more than a bound from below, however small its error
 
 
 class State(NamedTuple):

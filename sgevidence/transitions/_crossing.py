@@ -179,7 +179,8 @@ def is_better(offered: Offer, cloud: Cloud) -> bool:
     # standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
     # their error bar must be
     exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(3.0 * std, 0.5)
-    return bool(exceeds or cloud.log_evidence_std > 3.0 * offered.cloud.log_evidence_std)
+    is_sharper = cloud.log_evidence_std > 3.0 * offered.cloud.log_evidence_std and not offered.may_miss_modes
+    return bool(exceeds or is_sharper)
 
 
 def _or_offered(step: Step, offered: Offer | None, infos: list[Info]) -> Step:

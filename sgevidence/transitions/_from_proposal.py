@@ -9,7 +9,8 @@ doubled, but where few rows have one mode.  Where the posterior has one mode, wh
 is also asked when they have grown by a fiftieth and particles know less.  One that finds what no particle
 knows is asked before particles are weighed once the rows have grown a little.  An answer that is blunt, or in
 doubt, is offered where particles of the rows before are at hand: it is taken if these find clearly less, or
-know much less.
+know much less.  So are the modes that a survey has met where it may have missed others: these are taken only
+if particles find clearly less.
 
 Symbols: ``M`` = particles.
 """
@@ -135,6 +136,9 @@ class FromProposal(NamedTuple):
             wait = 1.0 if is_cheap else 2.0 / self._growth(path)  # until rows have doubled
             again = state.adaptation.checked(asked=wait * path.n)
             adaptation = again if self.first_after == np.inf else state.adaptation
+            if isinstance(found, Declined) and (known := found.known) is not None:
+                lead = Offer(without_history(known), path.n_rows, Answered(path.n, None, known.doubts), True)
+                state = state._replace(offered=lead)
             return Step(state._replace(adaptation=adaptation), crossed=False)
         info, cloud = Info(found.n_likelihoods, found.n_gradients, n_proposals=1), without_history(found)
         answered = Answered(path.n, found.components, found.doubts)
