@@ -73,18 +73,24 @@ def over_scale(
 ) -> Answer:
     """The sum over τ of the curve of another parameter, z being the last column of the draws.
 
-    A term without an answer is put between its neighbours, and counts as uncertain by its own size.
+    A term without an answer is put between its neighbours, and counts as uncertain by its own size.  Points
+    are spent on the error of the sum: a term of a small share among those before it may have a larger one.
     ArithmeticError where the one at z = 0 has none.
     """
     family, step = model.family, SCALE_STEP
     found: dict[float, Answer | None] = {}
     assert isinstance(family, Predicted)
 
+    def log_prior(z: float) -> float:
+        return -0.5 * z**2 - 0.5 * float(np.log(2 * np.pi))
+
     def ask(z: float) -> Answer | None:
         tau = float(from_normal(np.array([z]), HalfStudentT(family.curves[0][1]))[0])
         given = replace(model, family=family.given(tau))
         try:
-            one = answer(given, given.ordered(rows), rng, size)
+            before = [one.log_evidence + log_prior(at) for at, one in found.items() if one is not None]
+            log_rest = np.logaddexp.reduce([-np.inf, *before]) - log_prior(z)
+            one = answer(given, given.ordered(rows), rng, size, log_rest)
         except (ArithmeticError, np.linalg.LinAlgError):
             return None
         return one if np.isfinite(one.log_evidence + one.log_evidence_std) else None
@@ -96,7 +102,7 @@ def over_scale(
         if not known:
             raise ArithmeticError("points do not suffice in the middle of the scale of a curve")
         log_Z = np.interp(z, list(known), list(known.values()))
-        return float(log_Z - 0.5 * z**2 - 0.5 * np.log(2 * np.pi))
+        return float(log_Z + log_prior(z))
 
     best = term(0.0)
     while True:
@@ -193,12 +199,16 @@ class Levelwise:
         return np.concatenate(out)
 
 
-def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
+def levelwise_answer(
+    model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int, log_rest: float = -np.inf
+) -> Answer:
+    """Evidence and draws; ``log_rest`` is the logarithm of the other terms of a sum."""
     f = Levelwise(model, rows)
     start = np.zeros(f.p + model.layout.n_hyperparameters + model.n_own)
     # points of the integral over up to five dimensions; twice as many over eight, over more four times
     n_points = 256 * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)
-    found = check(widened(integrate(f.log_density, start, rng, n_points, f.search), f.node_error))
+    found = integrate(f.log_density, start, rng, n_points, f.search, log_rest=log_rest)
+    found = check(widened(found, f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     theta = f.draws(found.x[chosen], rng)
     cost = float(f.n_evaluations * len(rows.y))

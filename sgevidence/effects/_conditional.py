@@ -354,7 +354,10 @@ def log_normal(x: np.ndarray) -> np.ndarray:
     return -0.5 * np.sum(x**2 + np.log(2 * np.pi), axis=1)
 
 
-def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
+def conditional_answer(
+    model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int, log_rest: float = -np.inf
+) -> Answer:
+    """Evidence and draws; ``log_rest`` is the logarithm of the other terms of a sum."""
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
     if isinstance(model.family, Predicted):
@@ -363,7 +366,7 @@ def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Ge
         )
     f.remember(start)
     # points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone
-    found = integrate(f.log_weight, start, rng, 512, f.laplace, rows.R.shape[1])
+    found = integrate(f.log_weight, start, rng, 512, f.laplace, rows.R.shape[1], log_rest)
     found = check(widened(found, f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     cost = float(f.n_evaluations * len(rows.y))

@@ -161,6 +161,8 @@ POINTS_SHARE, MAX_FITS = 0.6, 6
 FIRST_FITS, MIN_WANTED = 2, 300.0
 #: Standard error above which the points are doubled, nats, and doublings at most.
 WANTED_ERROR_NATS, MAX_POINT_DOUBLINGS = 0.03, 3
+#: Share of a sum below which the error of a term may be larger, in proportion.
+FULL_ERROR_SHARE = 0.1
 #: Effective points without which the error bar says little.
 MIN_EFFECTIVE_POINTS = 80.0
 #: Share of a width by which derivatives are taken.
@@ -188,6 +190,7 @@ def integrate(
     n_points: int,
     search: Density | None = None,
     n_normals: int = 0,
+    log_rest: float = -np.inf,
 ) -> Integral | None:
     """∫ f, where f has one mode that counts.
 
@@ -204,6 +207,8 @@ def integrate(
     n_normals : int, default=0
         Standard normals beside x of which f is a function, too: then points are (M, k + n_normals), each x
         with two pairs of opposite normals, and Z is the mean over them.
+    log_rest : float, default=-inf
+        Logarithm of the other terms of a sum of which Z is one, in nats: precision is for its share.
 
     Returns
     -------
@@ -211,11 +216,16 @@ def integrate(
         None where there is no maximum.
     """
     q = at_mode(log_f if search is None else search, start)
-    return None if q is None else importance_by_sequences(log_f, q, rng, n_points, n_normals)
+    return None if q is None else importance_by_sequences(log_f, q, rng, n_points, n_normals, log_rest)
 
 
 def importance_by_sequences(
-    log_f: Density, q: SplitTMixture, rng: np.random.Generator, n_points: int, n_normals: int = 0
+    log_f: Density,
+    q: SplitTMixture,
+    rng: np.random.Generator,
+    n_points: int,
+    n_normals: int = 0,
+    log_rest: float = -np.inf,
 ) -> Integral:
     """Sequences of q, which is fitted again while few of the points are effective, and then made longer."""
     k, normal = len(q.parts[0].centre), (np.zeros(n_normals), np.ones(n_normals))
@@ -225,6 +235,7 @@ def importance_by_sequences(
         x, log_w = weighted_points(log_f, q, sequences, rng, n, normal)
         weights = Weights(log_w)
         wanted = POINTS_SHARE * len(x) if fit < FIRST_FITS else min(MIN_WANTED, POINTS_SHARE * len(x))
+        wanted = max(MIN_EFFECTIVE_POINTS, wanted * importance(weights.log_mean, log_rest))
         if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
             break
         # points for each dimension that are effective when q is fitted, if need be by flattened weights
@@ -236,12 +247,19 @@ def importance_by_sequences(
         shares = np.exp(sums - sums.max())
         std = float(STUDENT * np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
         found = Integral(Weights(log_w).log_mean, std, x, log_w, Weights(log_w).ess)
-        if n_longer == MAX_POINT_DOUBLINGS or (std < WANTED_ERROR_NATS and doubt(found) is None):
+        error = std * importance(found.log_Z, log_rest)
+        if n_longer == MAX_POINT_DOUBLINGS or (error < WANTED_ERROR_NATS and doubt(found) is None):
             break
         more = weighted_points(log_f, q, sequences, rng, n * 2**n_longer, normal)
         sums = np.logaddexp(sums, log_sum_exp(more[1].reshape(N_SEQUENCES, -1), axis=1))
         x, log_w = np.concatenate([x, more[0]]), np.concatenate([log_w, more[1]])
     return found
+
+
+def importance(log_Z: float, log_rest: float) -> float:
+    """Share of a term in a sum, in units of that from which its error counts in full; at most 1."""
+    log_share = -np.logaddexp(0.0, log_rest - log_Z)
+    return float(min(np.exp(log_share) / FULL_ERROR_SHARE, 1.0))
 
 
 def weighted_points(

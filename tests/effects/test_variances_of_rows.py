@@ -17,9 +17,9 @@ def test_variances_are_those_of_a_dense_inverse(terms, monkeypatch):
     frame = pd.DataFrame({"x": rng.standard_normal(n), "a": a, "b": b})
     frame["y"] = rng.binomial(1, 0.4, n)
 
-    def seen(model, rows, rng, size):
+    def seen(model, rows, rng, size, *rest):
         known["f"] = ConditionalGaussian(model, rows)
-        return answer(model, rows, rng, size)
+        return answer(model, rows, rng, size, *rest)
 
     answer = _answer.conditional_answer
     monkeypatch.setattr(_answer, "conditional_answer", seen)
