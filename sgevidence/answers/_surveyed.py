@@ -70,7 +70,7 @@ SURVEYED_ROUNDS = (
     (10, 40, 2, 0.03, 0.5, 0.008),
     (10, 40, 0, 0.05, MAX_PARETO_K, 0.008),
 )
-#: Of modes that climbs have met, and particles have not.
+#: Doubt of an evidence of modes that particles have not found.
 LEAD = "the evidence is that of the modes which climbs from the prior have met, and {}: others may be missed"
 
 
@@ -190,11 +190,12 @@ def surveyed_answer(
     for top in tops.counted[:MAX_PROBED]:
         with np.errstate(all="ignore"):
             tops.climb(np.array([likelier(model, rows, top.a), *outstanding(target, top.a, top.P, rng)]))
+    doubt = tops.doubt()
     try:
         found = _from_tops(tops, survey, rng, size, tolerance)
     except np.linalg.LinAlgError:
         found = Declined("draws of t densities at the modes have no covariance")
-    if (doubt := tops.doubt()) and isinstance(found, Answer):
+    if doubt and isinstance(found, Answer):
         return Declined(doubt, found._replace(doubts=(LEAD.format(doubt),)))
     return Declined(doubt) if doubt else found
 
