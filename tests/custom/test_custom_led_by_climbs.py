@@ -64,7 +64,7 @@ def check(seed, random_state):
 
 
 @pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
-@pytest.mark.parametrize("random_state", [1, 2])
+@pytest.mark.parametrize("random_state", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_what_climbs_have_met_is_not_forgotten(random_state):
     check(2, random_state)
 

@@ -75,7 +75,7 @@ def test_few_blocks_are_summed_as_ever(rows):
     assert few.fold(moments, 64)[0] == total
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
+@pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "threading"])
 def test_no_digit_depends_on_the_workers(backend, rows):
     alone = rows.fold(moments, 64)
     for n_jobs in (2, 3) if backend == "threading" else (2,):

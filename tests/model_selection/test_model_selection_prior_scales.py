@@ -63,6 +63,7 @@ def test_scales_of_terms_are_varied(rows, terms, name, other):
     assert f"{name} / 3" in found
 
 
+@pytest.mark.slow
 def test_formulas_have_their_terms_varied(rows):
     model = BayesianGLM("gaussian", formula="y ~ x + g + (1 + x | g)", random_state=0)
     with pytest.raises(ValueError):

@@ -156,6 +156,7 @@ PAIRS = (37, 44, 22, 39)
 NEW_PAIR = 53
 
 
+@pytest.mark.slow
 def test_a_mode_that_rows_make_is_found():
     check_pairs_of_modes(NEW_PAIR)
 

@@ -68,7 +68,7 @@ def test_a_walk_is_shared_by_models_of_the_same_rows_alone(rng):
     assert mixture_strata(FullMixture(2, 2), rows, rng).n_components == 2
 
 
-@pytest.mark.parametrize("n", [9, 20])
+@pytest.mark.parametrize("n", [9, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_walk_goes_on_to_the_digits_of_one_of_its_own(n):
     """For more components than were asked for first, and for fewer."""
     X = np.random.default_rng(7).normal(size=(n, 1)) + 4 * np.arange(n)[:, None] % 2
