@@ -38,7 +38,7 @@ class Declined(NamedTuple):
     """A density that does not cover the posterior."""
 
     words: str  #: why
-    known: "Answer | None" = None  #: of the modes that are known, where others may be not
+    known: Answer | None = None  #: of the modes that are known, where others may be not
 
 
 def exact_answer(model: Model, sums: Any, rng: np.random.Generator, size: int) -> Answer | None:

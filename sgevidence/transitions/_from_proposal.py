@@ -137,7 +137,8 @@ class FromProposal(NamedTuple):
             again = state.adaptation.checked(asked=wait * path.n)
             adaptation = again if self.first_after == np.inf else state.adaptation
             if isinstance(found, Declined) and (known := found.known) is not None:
-                lead = Offer(without_history(known), path.n_rows, Answered(path.n, None, known.doubts), True)
+                answered = Answered(path.n, doubts=known.doubts)
+                lead = Offer(without_history(known), path.n_rows, answered, may_miss_modes=True)
                 state = state._replace(offered=lead)
             return Step(state._replace(adaptation=adaptation), crossed=False)
         info, cloud = Info(found.n_likelihoods, found.n_gradients, n_proposals=1), without_history(found)

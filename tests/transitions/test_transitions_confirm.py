@@ -82,7 +82,7 @@ def test_an_answer_that_no_density_confirms_is_doubted(monkeypatch):
 
 
 def test_so_is_an_uncertain_one(monkeypatch, install_broken):
-    """Of fifteen skew parameters the third derivative may be small, and the error 0.8 nats."""
+    """The third derivative may be small where fifteen parameters are skew, and the error 0.8 nats."""
     doubted(monkeypatch, [(0.1, 0.7, True)])
     both = "nested.third > NOT_GAUSSIAN or cloud.log_evidence_std > UNCERTAIN_NATS"
     install_broken(module, "confirmed", both, "nested.third > NOT_GAUSSIAN")
